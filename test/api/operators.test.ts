@@ -252,7 +252,12 @@ describe('tokens', () => {
       const answer = await operator.client.get(path);
       expect(answer).toMatchObject({
         status: 403,
-        json: { error: { type: 'forbidden', message: 'This token belongs to an operator: it works only on paths under /admin.' } },
+        json: {
+          error: {
+            type: 'forbidden',
+            message: 'This token belongs to an operator: it works only on paths under /admin.',
+          },
+        },
       });
       // Limits of teams are none of operators.
       expect(answer.headers.has('ratelimit')).toBe(false);

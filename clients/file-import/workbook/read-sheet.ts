@@ -200,7 +200,8 @@ class SheetVisitor implements XmlVisitor {
   }
 
   #booleanText(value: string): string {
-    if (!Object.hasOwn(booleans, value)) throw this.#refused(`has ${JSON.stringify(value)}, which is neither true nor false`);
+    if (!Object.hasOwn(booleans, value))
+      throw this.#refused(`has ${JSON.stringify(value)}, which is neither true nor false`);
     return String(booleans[value]);
   }
 

@@ -43,10 +43,7 @@ export async function* readXml(
     unfinished = 0;
     depth += 1;
     if (depth > depthMax)
-      throw new MalformedFile(
-        null,
-        `the part ${name} of the workbook has more than ${depthMax} nested tags`,
-      );
+      throw new MalformedFile(null, `the part ${name} of the workbook has more than ${depthMax} nested tags`);
     visitor.open(local(tag), attributes);
   });
   parser.on('closetag', ({ name: tag }) => {

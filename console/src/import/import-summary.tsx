@@ -60,7 +60,8 @@ export function ImportSummary({
       )}
       {problem !== null && (
         <p className="problem" role="alert">
-          The rows are imported. The service could not say whether columns have other types than in the preview: {problem.text}
+          The rows are imported. The service could not say whether columns have other types than in the preview:{' '}
+          {problem.text}
         </p>
       )}
       <footer>

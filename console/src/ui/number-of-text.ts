@@ -13,9 +13,7 @@ const shownMax = 60;
 export function numberOfText(text: string): number {
   const written = text.trim();
   if (!spelling.test(written)) {
-    const advice = /^[+-]?[\d.\s]*\d,\d[\d,.]*$/.test(written)
-      ? ' Use a decimal point, and no commas.'
-      : '';
+    const advice = /^[+-]?[\d.\s]*\d,\d[\d,.]*$/.test(written) ? ' Use a decimal point, and no commas.' : '';
     throw new Error(`${shorten(text)} is not a number.${advice}`);
   }
   const value = Number(written.replaceAll(/[\s_]/g, ''));

@@ -30,7 +30,11 @@ export function buildAccessCheck(isLinked: IsLinked) {
       return;
     }
     if (operation?.isOfTeam === true) {
-      replyWithError(reply, 'forbidden', 'This token is limited to one app. The request needs a token of the whole team.');
+      replyWithError(
+        reply,
+        'forbidden',
+        'This token is limited to one app. The request needs a token of the whole team.',
+      );
       return;
     }
     const { appID, tableID } = request.params as { readonly appID?: string; readonly tableID?: string };
@@ -74,7 +78,10 @@ export function appsToLinkOf({ appId }: Principal, asked: readonly string[] | nu
   if (appId === null) return asked;
   const other = asked?.find((app) => app !== appId);
   if (other === undefined) return [appId];
-  throw new HttpError('forbidden', `appsToLink: this token is limited to one app, which is not ${JSON.stringify(other)}.`);
+  throw new HttpError(
+    'forbidden',
+    `appsToLink: this token is limited to one app, which is not ${JSON.stringify(other)}.`,
+  );
 }
 
 /** IDs of teams and tables contain no blank. The app ID may, so it comes last. */

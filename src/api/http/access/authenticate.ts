@@ -88,7 +88,9 @@ export function buildAuthenticator(
       replyWithError(
         reply,
         'forbidden',
-        forOperators ? 'This path needs a token of an operator.' : 'This token belongs to an operator: it works only on paths under /admin.',
+        forOperators
+          ? 'This path needs a token of an operator.'
+          : 'This token belongs to an operator: it works only on paths under /admin.',
       );
       return;
     }

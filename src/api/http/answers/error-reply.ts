@@ -49,7 +49,11 @@ export function buildErrorHandler(log: FastifyBaseLogger) {
       return;
     }
     log.error(describeFailure(error, request), 'a request failed');
-    replyWithError(reply, 'internal_error', `The service failed. Its log has the details under ${request.id}: tell this ID to the operator.`);
+    replyWithError(
+      reply,
+      'internal_error',
+      `The service failed. Its log has the details under ${request.id}: tell this ID to the operator.`,
+    );
   };
 }
 
@@ -83,7 +87,10 @@ function toHttpError(error: unknown): HttpError | null {
   const { type, code } = error as Error & { type?: unknown; code?: unknown };
   if (isErrorType(type)) return new HttpError(type, error.message);
   if (error instanceof NotAppended) {
-    return new HttpError('service_unavailable', `The service is too busy, or a part of it cannot be reached. ${noEffect}`);
+    return new HttpError(
+      'service_unavailable',
+      `The service is too busy, or a part of it cannot be reached. ${noEffect}`,
+    );
   }
   if (error instanceof StoreAway)
     return new HttpError('service_unavailable', `The service cannot reach its store of files. ${noEffect}`);

@@ -41,7 +41,8 @@ const types = {
   },
   continuation_expired: {
     status: 400,
-    meaning: 'The rows that the next page belongs to were replaced more than an hour ago, or the copy that answered the query is gone.',
+    meaning:
+      'The rows that the next page belongs to were replaced more than an hour ago, or the copy that answered the query is gone.',
     example: 'query.continuation: the rows were replaced too long ago. Begin again with the first page.',
   },
   stash_not_found: {
@@ -80,7 +81,8 @@ const types = {
   },
   not_acceptable: {
     status: 406,
-    meaning: '`Accept` names only media types in which this path has no answer. The message lists the media types that it has.',
+    meaning:
+      '`Accept` names only media types in which this path has no answer. The message lists the media types that it has.',
     example: 'Accept: this path has none of these media types. It answers with application/json.',
   },
   query_timeout: {
@@ -127,7 +129,7 @@ const types = {
   column_has_invalid_value: {
     status: 422,
     meaning: 'A value does not fit the type of its column.',
-    example: 'rows[0].price: "cheap" does not fit the column's type number',
+    example: 'rows[0].price: "cheap" does not fit the column\'s type number',
   },
   column_id_reserved: {
     status: 422,

@@ -30,7 +30,11 @@ export const jobProgress = z
     rowsDone: z.int().min(0),
     rowsTotal: z.int().min(0).nullable().meta({ description: 'Null while it is unknown.' }),
     eventsAhead: z.int().min(0).optional(),
-    cellsDropped: z.int().min(0).optional().meta({ description: 'The value that `Tablog-Dropped-Cells` would have had.' }),
+    cellsDropped: z
+      .int()
+      .min(0)
+      .optional()
+      .meta({ description: 'The value that `Tablog-Dropped-Cells` would have had.' }),
   })
   .meta({ id: 'JobProgress' });
 
@@ -61,10 +65,10 @@ const result = z
     z.strictObject({ rowIDs: rowIds }),
     z.strictObject({
       uploadID: z.string(),
-      uploadLocation: z
-        .string()
-        .optional()
-        .meta({ description: 'Left out for a token that may only read, or that is limited to another app than that of the upload.' }),
+      uploadLocation: z.string().optional().meta({
+        description:
+          'Left out for a token that may only read, or that is limited to another app than that of the upload.',
+      }),
     }),
     z.strictObject({ url: z.string() }),
     nothing,
@@ -84,7 +88,7 @@ const getOperation: Operation = {
   tag: 'Jobs',
   path: jobPath,
   summary: 'Get a job',
-  description: "The state of a request that was answered with the ID of a job. The service keeps jobs for 7 days.",
+  description: 'The state of a request that was answered with the ID of a job. The service keeps jobs for 7 days.',
   answers: {
     200: {
       headersAtTimes: ['Retry-After'],
@@ -107,7 +111,7 @@ const progressOperation: Operation = {
   path: jobPath,
   summary: 'Get the progress of a job',
   description:
-    'How many rows of the request have taken effect: none or all of them. `eventsAhead` counts the events '  +
+    'How many rows of the request have taken effect: none or all of them. `eventsAhead` counts the events ' +
     'in its part of the log that are still to be decided.',
   answers: {
     200: {

@@ -26,9 +26,9 @@ const listedJob = z
     id: jobId,
     operation: z.string().meta({ description: 'The `operationId` of the request.' }),
     created: z.iso.datetime().meta({ description: 'When the service received the request.' }),
-    tableID: tableId
-      .nullable()
-      .meta({ description: 'The table that the job changes or has created; null if there is none, or it was deleted.' }),
+    tableID: tableId.nullable().meta({
+      description: 'The table that the job changes or has created; null if there is none, or it was deleted.',
+    }),
     stashID: z
       .string()
       .nullable()

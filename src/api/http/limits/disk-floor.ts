@@ -193,8 +193,15 @@ export class DiskFloor {
     if (isLow !== this.#isLow) {
       this.#isLow = isLow;
       if (isLow)
-        logger.warn(details, 'a disk has less free space than DISK_FREE_MIN: large bodies, chunks and uploads are refused');
-      else logger.info(details, 'all disks have DISK_FREE_MIN of free space again: large bodies, chunks and uploads are accepted');
+        logger.warn(
+          details,
+          'a disk has less free space than DISK_FREE_MIN: large bodies, chunks and uploads are refused',
+        );
+      else
+        logger.info(
+          details,
+          'all disks have DISK_FREE_MIN of free space again: large bodies, chunks and uploads are accepted',
+        );
     }
     if (isLast === this.#isLast) return;
     this.#isLast = isLast;
@@ -203,7 +210,11 @@ export class DiskFloor {
         details,
         'the disk of Postgres has less free space than a quarter of DISK_FREE_MIN: all writes but deletions are refused',
       );
-    else logger.info(details, 'the disk of Postgres has a quarter of DISK_FREE_MIN of free space again: small writes are accepted');
+    else
+      logger.info(
+        details,
+        'the disk of Postgres has a quarter of DISK_FREE_MIN of free space again: small writes are accepted',
+      );
   }
 
   #isBelow(free: FreeBytes): boolean {

@@ -204,8 +204,7 @@ export const responseHeaders = {
     schema: z.int().min(1),
     required: false,
     example: 2,
-    description:
-      'How many lines of CSV or TSV had fewer cells than the header. The missing cells are empty.',
+    description: 'How many lines of CSV or TSV had fewer cells than the header. The missing cells are empty.',
   },
   'Tablog-Notes': {
     schema: z.string(),
@@ -230,7 +229,7 @@ export const responseHeaders = {
     schema: z.string(),
     required: true,
     example: 'inline; filename="photo.png"',
-    description: 'Whether a browser shows or saves the file, and the file's name.',
+    description: 'Whether a browser shows or saves the file, and the name of the file.',
   },
   'Content-Security-Policy': {
     schema: z.literal("default-src 'none'; sandbox"),

@@ -13,7 +13,7 @@ export const tags = {
   Stashes: 'Rows that a client sends in chunks, in parallel and in any order, and then imports in one step.',
   Uploads: 'Files: a client uploads them, and a row can name their public URLs.',
   Jobs: 'Requests that the service answered before they were done.',
-  Team: 'The rights of a token, and the team's use of the service.',
+  Team: "The rights of a token, and the team's use of the service.",
   Operators: 'Teams, plans, tokens and the log, for operators of the service. Needs the token of an operator.',
   Service: 'The health and the features of a process. Needs no token.',
 } as const;

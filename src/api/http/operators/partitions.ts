@@ -29,7 +29,9 @@ const partition = z
       description: 'The fencing token of the process that projects the partition. It rises with each takeover.',
     }),
     halted: z.string().nullable().meta({ description: 'Why the partition has halted; null if it has not.' }),
-    contradicted: z.boolean().meta({ description: 'Whether it has halted because its log lacks events that were projected.' }),
+    contradicted: z
+      .boolean()
+      .meta({ description: 'Whether it has halted because its log lacks events that were projected.' }),
     quarantined: z.array(teamId).meta({ description: 'The teams in quarantine.' }),
   })
   .meta({ id: 'Partition' });
@@ -42,9 +44,10 @@ const quarantine = z
     offset: z.string().meta({ description: 'The event that failed.' }),
     since: z.iso.datetime(),
     reason: z.string(),
-    eventsSince: z
-      .string()
-      .meta({ description: 'How many events of all teams the partition has got since then. At most so many of this team are held.' }),
+    eventsSince: z.string().meta({
+      description:
+        'How many events of all teams the partition has got since then. At most so many of this team are held.',
+    }),
   })
   .meta({ id: 'Quarantine' });
 

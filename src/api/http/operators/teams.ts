@@ -53,7 +53,9 @@ const quota = z.strictObject({
 
 const shownDetails = team
   .extend({
-    quarantinedSince: moment.meta({ description: 'When the team was put into quarantine; null if it is not in quarantine.' }),
+    quarantinedSince: moment.meta({
+      description: 'When the team was put into quarantine; null if it is not in quarantine.',
+    }),
     quotas: z.strictObject(
       Object.fromEntries(planQuotas.map((name) => [name, quota])) as Record<PlanQuota, typeof quota>,
     ),

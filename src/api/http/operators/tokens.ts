@@ -36,9 +36,9 @@ const expires = z.iso
 
 const newOperatorTokenBody = z
   .strictObject({
-    name: tokenName
-      .optional()
-      .meta({ description: 'The purpose of the token. By default the name has its time of creation and its last characters.' }),
+    name: tokenName.optional().meta({
+      description: 'The purpose of the token. By default the name has its time of creation and its last characters.',
+    }),
     expires,
   })
   .meta({ id: 'NewOperatorToken' });
@@ -137,30 +137,25 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
   app.post(
     '/admin/teams/:teamID/tokens',
     {
-      config: forOperators(
-        'createTeamToken',
-        'Create a token of a team',
-        'No other answer shows the token.',
-        {
-          path: pathOfTeam,
-          body: json(newTokenBody, {
-            'for reading': { name: 'reports', readOnly: true, expires: '2027-01-31T00:00:00Z' },
-            'for an app': { name: 'the shop', appID: 'shop' },
-          }),
-          answers: {
-            201: {
-              ...answerWithData('The token.', madeToken, {
-                ...exampleToken,
-                readOnly: true,
-                appID: null,
-                token: exampleSecret,
-              }),
-              links: tokenLinks,
-            },
+      config: forOperators('createTeamToken', 'Create a token of a team', 'No other answer shows the token.', {
+        path: pathOfTeam,
+        body: json(newTokenBody, {
+          'for reading': { name: 'reports', readOnly: true, expires: '2027-01-31T00:00:00Z' },
+          'for an app': { name: 'the shop', appID: 'shop' },
+        }),
+        answers: {
+          201: {
+            ...answerWithData('The token.', madeToken, {
+              ...exampleToken,
+              readOnly: true,
+              appID: null,
+              token: exampleSecret,
+            }),
+            links: tokenLinks,
           },
-          errors: ['team_not_found', 'outcome_unknown'],
         },
-      ),
+        errors: ['team_not_found', 'outcome_unknown'],
+      }),
     },
     async (request, reply) => {
       const { name: given, expires: expiresAt, readOnly, appID } = await readBody(request, newTokenBody);

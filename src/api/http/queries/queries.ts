@@ -112,7 +112,7 @@ const sqlOperation: Operation = {
   tag: 'Rows',
   summary: 'Query tables in SQL',
   description:
-    'One SELECT in the SQL of DuckDB, over the tables of the team. It names a table by its ID, or by its name if no other table has that name. It reads all tables at one moment, at the versions in the '  +
+    'One SELECT in the SQL of DuckDB, over the tables of the team. It names a table by its ID, or by its name if no other table has that name. It reads all tables at one moment, at the versions in the ' +
     'answer, and sees all writes that were answered before. Besides its columns each table has `$rowID` and `$version`. Names are case-sensitive.',
   isCommand: false,
   isRead: true,

@@ -31,7 +31,9 @@ const comparisons = [
   z.strictObject({
     column,
     op: z.literal('in'),
-    value: z.array(cell).meta({ description: 'The values of which the cell must have one. Each must fit the type of the column.' }),
+    value: z
+      .array(cell)
+      .meta({ description: 'The values of which the cell must have one. Each must fit the type of the column.' }),
   }),
   z.strictObject({ column, op: z.enum(ofEmptiness) }),
 ] as const;
@@ -64,9 +66,7 @@ const as = text
 
 export const queryBody = z.strictObject({
   filter: condition.optional(),
-  sort: sort
-    .optional()
-    .meta({ description: 'The columns to sort by. A minus before a column means descending.' }),
+  sort: sort.optional().meta({ description: 'The columns to sort by. A minus before a column means descending.' }),
   fields: columnIds(fieldsMax)
     .optional()
     .meta({ description: 'The columns in the answer. `$version` is the version of a row.' }),
@@ -75,7 +75,8 @@ export const queryBody = z.strictObject({
     .optional()
     .meta({ description: 'Whether to count the rows that meet the filter, in `Tablog-Count`.' }),
   groupBy: columnIds(sortKeysMax).optional().meta({
-    description: 'The columns to group by. Columns of arrays, `json` or `duration` are not allowed. An empty list means no groups.',
+    description:
+      'The columns to group by. Columns of arrays, `json` or `duration` are not allowed. An empty list means no groups.',
   }),
   aggregate: z
     .array(
@@ -87,7 +88,8 @@ export const queryBody = z.strictObject({
     .max(aggregatesMax)
     .optional()
     .meta({
-      description: 'What to compute for each group, or for all rows if there is no `groupBy`. An empty list means nothing.',
+      description:
+        'What to compute for each group, or for all rows if there is no `groupBy`. An empty list means nothing.',
     }),
   limit: z.int().min(1).optional(),
   continuation,

@@ -83,7 +83,9 @@ export const delimitedQuery = {
   header: z
     .enum(['present', 'absent'])
     .optional()
-    .describe('For CSV and TSV. `absent`: the first line is a row, and the columns are `column_1`, `column_2` and so on.'),
+    .describe(
+      'For CSV and TSV. `absent`: the first line is a row, and the columns are `column_1`, `column_2` and so on.',
+    ),
   delimiter: z
     .string()
     .transform((given, context) => {
@@ -180,7 +182,8 @@ export const delimitedQuery = {
     .literal('rename', 'must be "rename"')
     .optional()
     .meta({
-      description: 'For CSV and TSV. `rename`: if a name occurs twice in the header, the second column becomes `<name>_2`.',
+      description:
+        'For CSV and TSV. `rename`: if a name occurs twice in the header, the second column becomes `<name>_2`.',
       jsonSchema: { type: 'string', enum: ['rename'] },
     }),
 };

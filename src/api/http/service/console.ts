@@ -17,7 +17,8 @@ const rootOperation: Operation = {
   operationId: 'getRoot',
   tag: 'Service',
   summary: 'The console',
-  description: 'For people who open the address of the service in a browser. The page loads everything from this service.',
+  description:
+    'For people who open the address of the service in a browser. The page loads everything from this service.',
   answers: {
     200: pageAnswer,
     302: {

@@ -118,7 +118,11 @@ export class Submitter {
       return await this.#waiting.until(applied);
     } catch (error) {
       if (!(error instanceof AppendUnknown)) throw error;
-      throw outcomeUnknown(this.#tellOf(job), 'The outcome did not arrive in time. The request may or may not take effect.', error);
+      throw outcomeUnknown(
+        this.#tellOf(job),
+        'The outcome did not arrive in time. The request may or may not take effect.',
+        error,
+      );
     }
   }
 

@@ -55,7 +55,10 @@ const tokenOperation: Operation = {
             name: z.string(),
             team: shownTeam,
             readOnly: z.boolean(),
-            appID: z.string().nullable().meta({ description: 'The only app that the token reaches; null: the whole team.' }),
+            appID: z
+              .string()
+              .nullable()
+              .meta({ description: 'The only app that the token reaches; null: the whole team.' }),
             expires: z.iso.datetime().nullable().meta({ description: 'When the token expires; null: never.' }),
           }),
         }),
@@ -101,10 +104,9 @@ const quota = z
   .strictObject({
     used: z.int().min(0),
     max: z.int().min(0).nullable().meta({ description: 'Null: there is no limit.' }),
-    setBy: z
-      .enum(['plan', 'service'])
-      .nullable()
-      .meta({ description: 'What sets the limit: the plan of the team, or the service for all teams. Null: there is no limit.' }),
+    setBy: z.enum(['plan', 'service']).nullable().meta({
+      description: 'What sets the limit: the plan of the team, or the service for all teams. Null: there is no limit.',
+    }),
   })
   .meta({ id: 'Quota' });
 
@@ -129,7 +131,7 @@ const usageOperation: Operation = {
   operationId: 'getUsage',
   tag: 'Team',
   isOfTeam: true,
-  summary: 'Get the team's use of its quotas',
+  summary: "Get the team's use of its quotas",
   description:
     'For each quota: how much the team uses, how much it may use, and what sets the limit. `logBytesPerDay` are bytes of the log today (UTC); bytes that other processes counted ' +
     'are some seconds old. The rate limits are those of the process that answers; the list is empty unless settings of the service add limits. Not for the token of an app.',
@@ -191,7 +193,7 @@ const activityOperation: Operation = {
   operationId: 'getActivity',
   tag: 'Team',
   isOfTeam: true,
-  summary: 'Get the team's activity in the last hour',
+  summary: "Get the team's activity in the last hour",
   description:
     'The activity minute by minute, the present minute last. Only the process that answers has counted it, and only since `since`. Also tells how ' +
     "far the service has processed the part of the log with the team's events. Answers of queries and exports count as bytes, but not as rows. A process counts " +
@@ -215,7 +217,9 @@ const activityOperation: Operation = {
                     }),
                   rowsWritten: counted.meta({ description: 'Rows of writes that have taken effect.' }),
                   rowsRead: counted.meta({ description: 'Rows that were read singly or in pages.' }),
-                  bytesReceived: counted.meta({ description: 'Bytes as the client sent them: with headers, and possibly compressed.' }),
+                  bytesReceived: counted.meta({
+                    description: 'Bytes as the client sent them: with headers, and possibly compressed.',
+                  }),
                   bytesSent: counted,
                 })
                 .meta({ id: 'ActiveMinute' }),
@@ -225,7 +229,8 @@ const activityOperation: Operation = {
                 .string()
                 .regex(/^[0-9]+$/)
                 .meta({
-                  description: "The version up to which the service has processed the part of the log with the team's events.",
+                  description:
+                    "The version up to which the service has processed the part of the log with the team's events.",
                 }),
               eventsBehind: counted.meta({ description: 'How many events of that part are still to be processed.' }),
               halted: z

@@ -94,7 +94,11 @@ export function addUploadBytesRoute(app: App, dependencies: UploadBytesDependenc
       requireWholeFile(request.raw.headers, contentType);
       await shares.signedPuts.run(uploadId, async () => {
         const upload = await findOpen(uploads, uploadId);
-        if (upload.file !== null) throw new HttpError('upload_completed', 'The upload is complete already. For another file, create another upload.');
+        if (upload.file !== null)
+          throw new HttpError(
+            'upload_completed',
+            'The upload is complete already. For another file, create another upload.',
+          );
         const refusal = logBytes.refusalOfShare(upload.teamId, 'files');
         if (refusal !== null) {
           onRefused(refusal);

@@ -289,15 +289,30 @@ describe('what is wrong is refused', () => {
     ['more parts than anybody has', async () => archiveOf(10_001, 'part'), null, 'more than 10000 parts'],
     ['very long names of parts', async () => archiveOf(100, 'x'.repeat(60_000)), null, 'very long names'],
     ['two values', async () => workbookOf(`${one}<row><c><v>1</v><v>2</v></c></row>`), 2, 'A2 has several values'],
-    ['a truth that is none', async () => workbookOf(`${one}<row><c t="b"><v>2</v></c></row>`), 2, '"2", which is neither true nor false'],
-    ['a number of another kind', async () => workbookOf(`${one}<row><c><v>0x10</v></c></row>`), 2, '"0x10", which is not a'],
+    [
+      'a truth that is none',
+      async () => workbookOf(`${one}<row><c t="b"><v>2</v></c></row>`),
+      2,
+      '"2", which is neither true nor false',
+    ],
+    [
+      'a number of another kind',
+      async () => workbookOf(`${one}<row><c><v>0x10</v></c></row>`),
+      2,
+      '"0x10", which is not a',
+    ],
     [
       'a shared text that has no number',
       async () => workbookOf(`${one}<row><c t="s"><v>1e0</v></c></row>`, { texts: '<si/><si/>' }),
       2,
       'the shared text 1e0',
     ],
-    ['a number that is none', async () => workbookOf(`${one}<row><c><v>x</v></c></row>`), 2, '"x", which is not a number'],
+    [
+      'a number that is none',
+      async () => workbookOf(`${one}<row><c><v>x</v></c></row>`),
+      2,
+      '"x", which is not a number',
+    ],
     [
       'a long row',
       async () => workbookOf(`${one}<row><c t="inlineStr"><is><t>${'x'.repeat(600_000)}</t></is></c></row>`),

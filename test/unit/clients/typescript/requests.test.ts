@@ -126,8 +126,7 @@ const turnedAway = json(
   {
     error: {
       type: 'outcome_unknown',
-      message:
-        'too much. An earlier try with the same Idempotency-Key may still take effect: get the job.',
+      message: 'too much. An earlier try with the same Idempotency-Key may still take effect: get the job.',
     },
   },
   { 'tablog-turned-away': 'payment_required', 'retry-after': '0' },

@@ -58,7 +58,11 @@ test.each([
   ['boolean', 'yes', 'yes is neither true nor false.'],
   ['json', '{a}', '{a} is not valid JSON.'],
   ['array<number>', '{"a":1}', '{"a":1} is not a list. Write it in square brackets, such as ["a", "b"].'],
-  ['number', '9007199254740993', '9007199254740993 cannot be stored exactly as a number: it would become 9007199254740992.'],
+  [
+    'number',
+    '9007199254740993',
+    '9007199254740993 cannot be stored exactly as a number: it would become 9007199254740992.',
+  ],
   [
     'json',
     '{"a": ["9007199254740993", {"b": 9007199254740993}]}',

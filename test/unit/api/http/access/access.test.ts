@@ -85,7 +85,9 @@ describe('the token of an operator', () => {
     const { status, body } = await ask(edgeOf(operator), one, { tableID: mine });
     expect(status).toBe(403);
     if (one.method !== 'HEAD')
-      expect(body).toEqual(errorOf('forbidden', 'This token belongs to an operator: it works only on paths under /admin.'));
+      expect(body).toEqual(
+        errorOf('forbidden', 'This token belongs to an operator: it works only on paths under /admin.'),
+      );
   });
 
   test('is for all that is under /admin, and for nothing else', () => {

@@ -206,9 +206,7 @@ describe('what is too much', () => {
     expect(answer.json()).toEqual(
       errorOf(
         'rate_limited',
-        expect.stringMatching(
-          /^The team is limited to 2 requests in 3600 s\. It has 0 left for the next \d+ s\.$/,
-        ),
+        expect.stringMatching(/^The team is limited to 2 requests in 3600 s\. It has 0 left for the next \d+ s\.$/),
       ),
     );
     const [[, { r, t }]] = read(answer.headers['ratelimit']) as [[string, { r: number; t: number }]];
