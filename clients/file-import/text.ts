@@ -20,7 +20,7 @@ const zipSignature = Buffer.from('PK\x03\x04', 'latin1');
 
 const isWorkbook = 'this is an Excel workbook, not text: its format is xlsx';
 const isOldWorkbook =
-  'this is an old Excel workbook, or one with a password: open it in Excel, save it as .xlsx without a password, and import that file';
+  'this is an old Excel workbook, or one that is protected with a password: open it in Excel, save it as .xlsx without a password, and import that file';
 const isNoWorkbook = 'this is not a workbook (.xlsx), which would be a zip archive';
 const isArchive = 'this is a zip archive, not text: unpack it first';
 
