@@ -63,7 +63,8 @@ export async function errorOf(response: Response, isFirstTry: boolean): Promise<
       return new TablogError(
         status,
         turnedAway as ErrorType,
-        error.message.replace(/\.? Whether an earlier try .*$/, ''),
+        // Earlier versions of the service say "Whether an earlier try".
+        error.message.replace(/\.? (?:Whether an|An) earlier try .*$/, ''),
         retryAfterMs,
       );
     return new TablogError(response.status, error.type as ErrorType, error.message, retryAfterMs);
