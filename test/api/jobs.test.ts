@@ -283,7 +283,7 @@ describe('a job', () => {
     await sleepUntil(async () => !(await isRunning()) && !(await isRunning()), 'all is projected that was in the log');
     expect((await team.client.get(`/jobs/${idOf(lost)}`)).json.data).toEqual({
       status: 'failed',
-      error: { message: expect.stringContaining('nothing was changed') },
+      error: { message: expect.stringContaining('It changed nothing.') },
     });
     const progress = async (changes: Partial<Job>): Promise<unknown> =>
       (await team.client.get(`/jobs/${idOf(changes)}/progress`)).json.data;

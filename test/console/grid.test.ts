@@ -476,7 +476,7 @@ test('a table that another client has renamed keeps its name, and one that anoth
   await page.getByLabel('What n is shown as').fill('mine again');
   await table.update({ columns: [{ id: 'n', displayName: 'their column' }] });
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('alert').getByText('Somebody else has given another name').waitFor();
+  await page.getByRole('alert').getByText('Somebody else has renamed the table').waitFor();
   await page.getByRole('button', { name: 'Cancel' }).click();
   expect((await table.describe()).schema.columns).toMatchObject([{ displayName: 'their column' }]);
 

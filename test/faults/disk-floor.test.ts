@@ -174,7 +174,7 @@ test('large bodies, chunks and uploads are refused until there is room again', a
   }
   expect((await client.get('/jobs')).json.data).toEqual([]);
   expect(await freeBytes()).toBe(0);
-  expect(server.output()).toContain('a disk has less free than DISK_FREE_MIN');
+  expect(server.output()).toContain('a disk has less free space than DISK_FREE_MIN');
 
   // Small writes, reads and deletions go on, and nothing of the refused requests took effect.
   expect((await send(`/tables/${table.id}/rows`, rows(10))).status).toBe(201);
@@ -193,7 +193,7 @@ test('large bodies, chunks and uploads are refused until there is room again', a
   for (const body of [large, inPieces(large)]) expect((await send('/tables?name=large', body)).status).toBe(201);
   expect((await client.put('/stashes/stash/1', [{ n: 1 }])).status).toBe(200);
   expect(outcomeOf(await complete(client, open))).toBe('200');
-  expect(server.output()).toContain('the disks have DISK_FREE_MIN free again');
+  expect(server.output()).toContain('all disks have DISK_FREE_MIN of free space again');
 });
 
 test('when hardly anything is left for the tables, small writes are refused too, and reads and deletions go on', async () => {
@@ -228,14 +228,14 @@ test('when hardly anything is left for the tables, small writes are refused too,
   const error = {
     type: 'service_unavailable',
     message: expect.stringMatching(
-      /^The service's disk has less than .* free\. Nothing was changed by this try\.$/,
+      /^The service's disk has less than .* free\. This try changed nothing\.$/,
     ) as unknown,
   };
   for (const answer of answers) expect([answer.status, answer.json.error]).toEqual([503, error]);
   expect(await outcomes(keyed(again, 'done'))).toEqual(firsts);
   for (const answer of await Promise.all(keyed(again, 'new'))) expect(outcomeOf(answer)).toBe('503 outcome_unknown');
   expect((await again.post('/nowhere', [{ n: 1 }])).status).toBe(404);
-  expect(server.output()).toContain('the disk of Postgres has less free than a quarter of DISK_FREE_MIN');
+  expect(server.output()).toContain('the disk of Postgres has less free space than a quarter of DISK_FREE_MIN');
   expect((await again.delete(`/tables/${table.id}/rows/${second!.$rowID}`)).status).toBe(200);
   expect((await again.rows(table.id)).map(({ n }) => n)).toEqual([1, 4]);
 });

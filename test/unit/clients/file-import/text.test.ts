@@ -35,7 +35,7 @@ describe('what is no text is refused with what to do', () => {
   const [ole, zip] = [bytes('d0cf11e0a1b11ae1 0000'), Buffer.from('PK\x03\x04....')];
 
   test.each<readonly [string, Uint8Array, string, string]>([
-    ['a workbook', zip, 'book.xlsx', 'a workbook of Excel, not text: its format is xlsx'],
+    ['a workbook', zip, 'book.xlsx', 'an Excel workbook, not text: its format is xlsx'],
     ['an old workbook, whatever its name', ole, 'book.csv', 'an old Excel workbook'],
     ['an archive', zip, 'file.csv', 'a zip archive, not text: unpack it first'],
   ])('a file that is %s is refused with what to do', async (_what, content, file, reason) => {
