@@ -5,56 +5,26 @@
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import type { Attack, Teams } from './attacks/attack.ts';
 import type { LoadResult, LoadToRun } from './attacks/attack-worker.ts';
 import { attacks } from './attacks/list.ts';
-import {
-  createDatabase,
-  describeEnvironment,
-  query,
-  renderFacts,
-  settle,
-  startKafka,
-  startPostgres,
-} from './environment.ts';
+import { query, settle, startServers } from './environment.ts';
 import { createNeighbours, Patcher, quantile } from './neighbour-teams.ts';
-import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
+import { logKind, namesOf, readOptions, wholeNumber, type OptionsOf } from './options.ts';
 import { peakMemoryMiB } from './processes.ts';
 import { renderTable, show } from './report.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
 import { serviceEnvironment, startService } from './service-processes.ts';
 
-interface Options {
-  log: LogKind;
-  chosen: readonly Attack[];
-  seconds: number;
-  rounds: number;
-}
+const options = {
+  log: logKind,
+  only: namesOf(attacks),
+  seconds: wholeNumber(10),
+  rounds: wholeNumber(3),
+};
 
-function readOptions(): Options {
-  const { values } = parseArgs({
-    options: {
-      log: { type: 'string', default: 'postgres' },
-      only: { type: 'string', default: attacks.map(({ name }) => name).join(',') },
-      seconds: { type: 'string', default: '10' },
-      rounds: { type: 'string', default: '3' },
-    },
-  });
-  const chosen = values.only.split(',').map((name) => {
-    const found = attacks.find((attack) => attack.name === name);
-    if (found === undefined)
-      throw new Error(`--only takes names out of ${attacks.map((attack) => attack.name).join(', ')}`);
-    return found;
-  });
-  return {
-    log: readLogKind(values.log),
-    chosen,
-    seconds: readWholeNumber('--seconds', values.seconds, 1),
-    rounds: readWholeNumber('--rounds', values.rounds, 1),
-  };
-}
+type Options = OptionsOf<typeof options>;
 
 /** One measurement: the times of the neighbour's PATCHes, and what the load came to. */
 interface Measured extends LoadResult {
@@ -70,19 +40,13 @@ interface Round {
   readonly harmful: Measured;
 }
 
-async function run(
-  { log, chosen, seconds, rounds }: Options,
-  { folder, resources, signal }: Surroundings,
-): Promise<void> {
-  const database = await createDatabase(await startPostgres(join(folder, 'postgres'), resources), 'service', resources);
-  const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
-  console.log(
-    renderFacts([
-      ...(await describeEnvironment({ service: database })),
-      kafka?.fact ?? { what: 'log', value: 'in Postgres' },
-    ]),
-  );
-  const environment = serviceEnvironment(database, kafka?.brokers, 'attacks');
+async function run({ log, only: chosen, seconds, rounds }: Options, surroundings: Surroundings): Promise<void> {
+  const { folder, resources, signal } = surroundings;
+  const {
+    databases: { service: database },
+    brokers,
+  } = await startServers(surroundings, ['service'], log);
+  const environment = serviceEnvironment(database, brokers, 'attacks');
   const { target, processes } = await startService(
     { environment, folder: join(folder, 'service') },
     ['all'],
@@ -236,4 +200,4 @@ async function forgetPeakMemory(pid: number): Promise<void> {
   if (process.platform === 'linux') await writeFile(`/proc/${pid}/clear_refs`, '5');
 }
 
-await runToEnd(async (surroundings) => run(readOptions(), surroundings));
+await runToEnd(async (surroundings) => run(readOptions(options), surroundings));

@@ -4,21 +4,12 @@
  */
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { readModelSchema } from '../projections/models.ts';
 import { logSchema } from '../src/log/postgres/log-tables.ts';
 import { startClient } from './client-process.ts';
 import { rowsPerRequest } from './data.ts';
-import {
-  createDatabase,
-  describeEnvironment,
-  query,
-  renderFacts,
-  settle,
-  startKafka,
-  startPostgres,
-} from './environment.ts';
-import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
+import { createDatabase, query, settle, startServers } from './environment.ts';
+import { flag, logKind, readOptions, wholeNumber, type OptionsOf } from './options.ts';
 import { runProgram, runScript } from './processes.ts';
 import { judge, median, renderTable, show, showRatio, verdict } from './report.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
@@ -31,15 +22,17 @@ import {
 } from './service-processes.ts';
 import { timed } from './timed.ts';
 
-interface Options {
-  log: LogKind;
-  /** How many rows are loaded: a multiple of `rowsPerRequest`. */
-  rows: number;
+const options = {
+  log: logKind,
+  /** How many rows are loaded. */
+  rows: wholeNumber(1_000_000, { min: rowsPerRequest, multipleOf: rowsPerRequest }),
   /** How often both sides restore. */
-  rounds: number;
+  rounds: wholeNumber(3),
   /** Whether the first restore writes a CPU profile. */
-  profile: boolean;
-}
+  profile: flag,
+};
+
+type Options = OptionsOf<typeof options>;
 
 const loadConnections = 8;
 const patchConnections = 32;
@@ -57,38 +50,16 @@ interface Taken {
   readonly bytes: number;
 }
 
-function readOptions(): Options {
-  const { values } = parseArgs({
-    options: {
-      log: { type: 'string', default: 'postgres' },
-      rows: { type: 'string', default: '1000000' },
-      rounds: { type: 'string', default: '3' },
-      profile: { type: 'boolean', default: false },
-    },
-  });
-  const rows = readWholeNumber('--rows', values.rows, rowsPerRequest);
-  if (rows % rowsPerRequest !== 0) throw new Error(`--rows takes a multiple of ${rowsPerRequest}`);
-  return {
-    log: readLogKind(values.log),
-    rows,
-    rounds: readWholeNumber('--rounds', values.rounds, 1),
-    profile: values.profile,
-  };
-}
-
-async function run(
-  { log, rows, rounds, profile }: Options,
-  { folder, resources, signal }: Surroundings,
-): Promise<void> {
-  const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
+async function run({ log, rows, rounds, profile }: Options, surroundings: Surroundings): Promise<void> {
+  const { folder, resources, signal } = surroundings;
+  const {
+    postgresUrl,
+    databases: { source },
+    brokers,
+  } = await startServers(surroundings, ['source'], log);
   await checkVersion(postgresUrl, signal);
-  const source = await createDatabase(postgresUrl, 'backup', resources);
-  const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
-  console.log(
-    renderFacts([...(await describeEnvironment({ source })), kafka?.fact ?? { what: 'log', value: 'in Postgres' }]),
-  );
   const [backups, dump] = [join(folder, 'backups'), join(folder, 'dump')];
-  const environment = serviceEnvironment(source, kafka?.brokers, 'source');
+  const environment = serviceEnvironment(source, brokers, 'source');
   const { target, processes } = await startService(
     { environment, folder: join(folder, 'service') },
     ['all'],
@@ -140,7 +111,7 @@ async function run(
       const database = await createDatabase(postgresUrl, `restored_${round}`, place);
       await settle([database]);
       const settings = {
-        environment: serviceEnvironment(database, kafka?.brokers, `restored-${round}`),
+        environment: serviceEnvironment(database, brokers, `restored-${round}`),
         folder: join(folder, `restored-${round}`),
       };
       await mkdir(settings.folder);
@@ -245,4 +216,4 @@ async function expectRows(url: string, rows: number): Promise<void> {
   if (found!.count !== rows) throw new Error(`${found!.count} rows are in ${new URL(url).pathname}, not ${rows}`);
 }
 
-await runToEnd(async (surroundings) => run(readOptions(), surroundings));
+await runToEnd(async (surroundings) => run(readOptions(options), surroundings));

@@ -5,21 +5,12 @@
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { Connection } from './connection.ts';
 import { rowsPerRequest } from './data.ts';
-import {
-  createDatabase,
-  describeEnvironment,
-  query,
-  renderFacts,
-  settle,
-  startKafka,
-  startPostgres,
-} from './environment.ts';
-import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
+import { query, settle, startServers } from './environment.ts';
+import { logKind, path, readOptions, wholeNumber, type LogKind, type OptionsOf } from './options.ts';
 import { peakMemoryMiB } from './processes.ts';
 import { readTable } from './read-table.ts';
 import { median, renderTable, show, showRatio } from './report.ts';
@@ -30,13 +21,16 @@ import { loadStash, makeChunks, type StashLoad } from './stash-load.ts';
 import { timed } from './timed.ts';
 import { startYardstick } from './yardstick-process.ts';
 
-interface Options {
-  log: LogKind;
-  rows: number;
-  rounds: number;
-  connections: number;
-  profileFolder: string | undefined;
-}
+const options = {
+  log: logKind,
+  rows: wholeNumber(100_000, { min: rowsPerRequest }),
+  rounds: wholeNumber(5),
+  connections: wholeNumber(8),
+  /** The folder for CPU profiles. */
+  profile: path,
+};
+
+type Options = OptionsOf<typeof options>;
 
 /**
  * Seconds in a round: from the first upload until the last row can be read; of the import; of its answer; of reading
@@ -57,43 +51,16 @@ interface Side {
   readonly times: Times[];
 }
 
-function readOptions(): Options {
-  const { values } = parseArgs({
-    options: {
-      log: { type: 'string', default: 'postgres' },
-      rows: { type: 'string', default: '100000' },
-      rounds: { type: 'string', default: '5' },
-      connections: { type: 'string', default: '8' },
-      profile: { type: 'string' },
-    },
-  });
-  return {
-    log: readLogKind(values.log),
-    rows: readWholeNumber('--rows', values.rows, rowsPerRequest),
-    rounds: readWholeNumber('--rounds', values.rounds, 1),
-    connections: readWholeNumber('--connections', values.connections, 1),
-    profileFolder: values.profile,
-  };
-}
-
 async function run(
-  { log, rows, rounds, connections, profileFolder }: Options,
-  { folder, resources, signal }: Surroundings,
+  { log, rows, rounds, connections, profile: profileFolder }: Options,
+  surroundings: Surroundings,
 ): Promise<void> {
-  const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
-  const databases = {
-    copy: await createDatabase(postgresUrl, 'copy', resources),
-    yardstick: await createDatabase(postgresUrl, 'yardstick', resources),
-    service: await createDatabase(postgresUrl, 'service', resources),
-  };
-  const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
-  console.log(
-    renderFacts([...(await describeEnvironment(databases)), kafka?.fact ?? { what: 'log', value: 'in Postgres' }]),
-  );
+  const { folder, resources, signal } = surroundings;
+  const { databases, brokers } = await startServers(surroundings, ['copy', 'yardstick', 'service'], log);
   const yardstick = await startYardstick(databases.yardstick, join(folder, 'yardstick.log'), resources, signal);
   const service = await startService(
     {
-      environment: serviceEnvironment(databases.service, kafka?.brokers, 'bulk'),
+      environment: serviceEnvironment(databases.service, brokers, 'bulk'),
       folder: join(folder, 'service'),
       profileFolder,
     },
@@ -217,4 +184,4 @@ function render([yardstick, service]: readonly Side[], copying: readonly number[
   );
 }
 
-await runToEnd(async (surroundings) => run(readOptions(), surroundings));
+await runToEnd(async (surroundings) => run(readOptions(options), surroundings));

@@ -4,7 +4,6 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import Papa from 'papaparse';
 import pg from 'pg';
 import { readModelSchema } from '../projections/models.ts';
@@ -12,29 +11,23 @@ import { advisoryLocks } from '../src/storage/database/advisory-locks.ts';
 import type { Timing } from './client.ts';
 import { startClient } from './client-process.ts';
 import { makeRows, seededRandom } from './data.ts';
-import {
-  createDatabase,
-  describeEnvironment,
-  query,
-  renderFacts,
-  settle,
-  startKafka,
-  startPostgres,
-} from './environment.ts';
-import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
+import { query, settle, startServers } from './environment.ts';
+import { flag, logKind, readOptions, wholeNumber, type OptionsOf } from './options.ts';
 import { median, renderTable, show, showRatio } from './report.ts';
 import { caller, type Target } from './requests.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
 import { makeProfileFolder, serviceEnvironment, startService } from './service-processes.ts';
 
-interface Options {
-  log: LogKind;
+const options = {
+  log: logKind,
   /** The number of rows in the compacted table. */
-  rows: number;
-  rounds: number;
-  seconds: number;
-  profile: boolean;
-}
+  rows: wholeNumber(400_000),
+  rounds: wholeNumber(8),
+  seconds: wholeNumber(2),
+  profile: flag,
+};
+
+type Options = OptionsOf<typeof options>;
 
 /** Whether the other table is being compacted during the measurement. */
 type Side = 'quiet' | 'compacting';
@@ -47,42 +40,16 @@ const rowsOfBody = 100_000;
 /** The number of rows in the table that is written to. */
 const rowsPatched = 20_000;
 
-function readOptions(): Options {
-  const { values } = parseArgs({
-    options: {
-      log: { type: 'string', default: 'postgres' },
-      rows: { type: 'string', default: '400000' },
-      rounds: { type: 'string', default: '8' },
-      seconds: { type: 'string', default: '2' },
-      profile: { type: 'boolean', default: false },
-    },
-  });
-  return {
-    log: readLogKind(values.log),
-    rows: readWholeNumber('--rows', values.rows, 1),
-    rounds: readWholeNumber('--rounds', values.rounds, 1),
-    seconds: readWholeNumber('--seconds', values.seconds, 1),
-    profile: values.profile,
-  };
-}
-
-async function run(
-  { log, rows, rounds, seconds, profile }: Options,
-  { folder, resources, signal }: Surroundings,
-): Promise<void> {
-  const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
-  const database = await createDatabase(postgresUrl, 'compaction', resources);
-  const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
-  console.log(
-    renderFacts([
-      ...(await describeEnvironment({ service: database })),
-      kafka?.fact ?? { what: 'log', value: 'in Postgres' },
-    ]),
-  );
+async function run({ log, rows, rounds, seconds, profile }: Options, surroundings: Surroundings): Promise<void> {
+  const { folder, resources, signal } = surroundings;
+  const {
+    databases: { service: database },
+    brokers,
+  } = await startServers(surroundings, ['service'], log);
   const { target } = await startService(
     {
       environment: {
-        ...serviceEnvironment(database, kafka?.brokers, 'compaction'),
+        ...serviceEnvironment(database, brokers, 'compaction'),
         BODY_SIZE_MAX_BYTES: String(2 ** 30),
         MAINTENANCE_INTERVAL_MS: '50',
       },
@@ -195,4 +162,4 @@ function render(timings: ReadonlyMap<number, Timings>): string {
   return renderTable([['', 'unit', 'quiet', 'while another table is compacted', 'ratio', 'rounds'], ...lines]);
 }
 
-await runToEnd(async (surroundings) => run(readOptions(), surroundings));
+await runToEnd(async (surroundings) => run(readOptions(options), surroundings));

@@ -7,10 +7,42 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../src/storage/embedded/embedded-postgres.ts';
 import { startBroker } from '../test/support/kafka/shared-kafka.ts';
+import type { LogKind } from './options.ts';
+import type { Surroundings } from './run-to-end.ts';
 
-export interface Fact {
+interface Fact {
   what: string;
   value: string;
+}
+
+/** The servers that a benchmark measures on. Its resources stop them. */
+interface Servers<Name extends string> {
+  readonly postgresUrl: string;
+  /** The URLs of empty databases. */
+  readonly databases: Readonly<Record<Name, string>>;
+  /** Undefined if the log is in Postgres. */
+  readonly brokers: string | undefined;
+  readonly facts: readonly Fact[];
+}
+
+/** Starts Postgres with databases of these names, and Kafka if the log is there. Prints the facts, and `more`. */
+export async function startServers<const Name extends string>(
+  { folder, resources, signal }: Surroundings,
+  names: readonly Name[],
+  log: LogKind,
+  more: readonly Fact[] = [],
+): Promise<Servers<Name>> {
+  const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
+  signal.throwIfAborted();
+  const databases = {} as Record<Name, string>;
+  for (const name of names) databases[name] = await createDatabase(postgresUrl, name, resources);
+  const facts = await describeEnvironment(databases);
+  const broker = log === 'kafka' ? await startBroker() : undefined;
+  if (broker !== undefined) resources.defer(() => broker.remove());
+  facts.push(broker === undefined ? { what: 'log', value: 'in Postgres' } : { what: 'Kafka', value: broker.where });
+  facts.push(...more);
+  console.log(facts.map(({ what, value }) => `${what}: ${value}`).join('\n'));
+  return { postgresUrl, databases, brokers: broker?.address, facts };
 }
 
 /** The URL of the Postgres to measure on: BENCH_DATABASE_URL, or that of one started in `folder`. */
@@ -22,13 +54,6 @@ export async function startPostgres(folder: string, resources: AsyncDisposableSt
     await postgres.stop();
   });
   return postgres.url;
-}
-
-/** Starts a Kafka broker. */
-export async function startKafka(resources: AsyncDisposableStack): Promise<{ brokers: string; fact: Fact }> {
-  const broker = await startBroker();
-  resources.defer(() => broker.remove());
-  return { brokers: broker.address, fact: { what: 'Kafka', value: broker.where } };
 }
 
 /** Creates an empty database, which `resources` drops; resolves to its URL. */
@@ -50,7 +75,7 @@ export async function settle(databases: readonly string[]): Promise<void> {
 }
 
 /** Versions, machine, and the Postgres settings that determine the cost of a commit, for each database. */
-export async function describeEnvironment(databases: Readonly<Record<string, string>>): Promise<Fact[]> {
+async function describeEnvironment(databases: Readonly<Record<string, string>>): Promise<Fact[]> {
   const processors = cpus();
   const facts: Fact[] = [
     { what: 'date', value: new Date().toISOString() },
@@ -80,11 +105,6 @@ export async function describeEnvironment(databases: Readonly<Record<string, str
     facts.push({ what: `Postgres ${setting}`, value });
   }
   return facts;
-}
-
-/** The environment as lines of text. */
-export function renderFacts(facts: readonly Fact[]): string {
-  return facts.map(({ what, value }) => `${what}: ${value}`).join('\n');
 }
 
 async function show(url: string, setting: string): Promise<string> {

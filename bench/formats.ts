@@ -6,22 +6,13 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import Papa from 'papaparse';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { readModelSchema } from '../projections/models.ts';
 import { makeRows, schema, seededRandom } from './data.ts';
-import {
-  createDatabase,
-  describeEnvironment,
-  query,
-  renderFacts,
-  settle,
-  startKafka,
-  startPostgres,
-} from './environment.ts';
-import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
+import { query, settle, startServers } from './environment.ts';
+import { logKind, readOptions, wholeNumber, type OptionsOf } from './options.ts';
 import { peakMemoryMiB } from './processes.ts';
 import { median, renderTable, show } from './report.ts';
 import { caller, type Target } from './requests.ts';
@@ -29,11 +20,13 @@ import { runToEnd, type Surroundings } from './run-to-end.ts';
 import { serviceEnvironment, startService, type ServiceSettings } from './service-processes.ts';
 import { timed } from './timed.ts';
 
-interface Options {
-  log: LogKind;
-  rows: number;
-  rounds: number;
-}
+const options = {
+  log: logKind,
+  rows: wholeNumber(100_000),
+  rounds: wholeNumber(5),
+};
+
+type Options = OptionsOf<typeof options>;
 
 /** Seconds of each round. */
 interface Times {
@@ -53,34 +46,13 @@ interface Times {
 const pageRows = 1_000;
 const never = String(2 ** 31 - 1);
 
-function readOptions(): Options {
-  const { values } = parseArgs({
-    options: {
-      log: { type: 'string', default: 'postgres' },
-      rows: { type: 'string', default: '100000' },
-      rounds: { type: 'string', default: '5' },
-    },
-  });
-  return {
-    log: readLogKind(values.log),
-    rows: readWholeNumber('--rows', values.rows, 1),
-    rounds: readWholeNumber('--rounds', values.rounds, 1),
-  };
-}
-
-async function run({ log, rows, rounds }: Options, { folder, resources, signal }: Surroundings): Promise<void> {
-  const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
-  const databases = {
-    copy: await createDatabase(postgresUrl, 'copy', resources),
-    service: await createDatabase(postgresUrl, 'service', resources),
-  };
-  const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
-  const environment = [...(await describeEnvironment(databases)), kafka?.fact ?? { what: 'log', value: 'in Postgres' }];
-  console.log(renderFacts(environment));
+async function run({ log, rows, rounds }: Options, surroundings: Surroundings): Promise<void> {
+  const { folder, signal } = surroundings;
+  const { databases, brokers } = await startServers(surroundings, ['copy', 'service'], log);
   const csv = Papa.unparse(makeRows(seededRandom(1), rows), { newline: '\n' });
   const settings = (maintenanceMs: string): ServiceSettings => ({
     environment: {
-      ...serviceEnvironment(databases.service, kafka?.brokers, 'formats'),
+      ...serviceEnvironment(databases.service, brokers, 'formats'),
       BODY_SIZE_MAX_BYTES: String(2 ** 30),
       MAINTENANCE_INTERVAL_MS: maintenanceMs,
     },
@@ -248,4 +220,4 @@ async function untilCompacted(databaseUrl: string, signal: AbortSignal): Promise
   }
 }
 
-await runToEnd(async (surroundings) => run(readOptions(), surroundings));
+await runToEnd(async (surroundings) => run(readOptions(options), surroundings));

@@ -4,19 +4,10 @@
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { logSchema } from '../src/log/postgres/log-tables.ts';
-import {
-  createDatabase,
-  describeEnvironment,
-  query,
-  renderFacts,
-  settle,
-  startKafka,
-  startPostgres,
-} from './environment.ts';
-import { MoveLoad, type Kind } from './move-load.ts';
-import { readWholeNumber, type LogKind } from './options.ts';
+import { query, settle, startServers } from './environment.ts';
+import { MoveLoad } from './move-load.ts';
+import { oneOf, readOptions, wholeNumber, type LogKind, type OptionsOf } from './options.ts';
 import { runScript } from './processes.ts';
 import { readLog } from './replay.ts';
 import { judge, renderTable, show, verdict } from './report.ts';
@@ -31,15 +22,17 @@ import {
 } from './service-processes.ts';
 import { timed } from './timed.ts';
 
-interface Options {
+const options = {
   /** How many records the log has at least before it moves. */
-  records: number;
-  teams: number;
+  records: wholeNumber(100_000),
+  teams: wholeNumber(4),
   /** How many clients of each team write at a time. */
-  clients: number;
+  clients: wholeNumber(8),
   /** What they write while the log moves; it is filled by patches. */
-  load: Kind;
-}
+  load: oneOf('patch', 'add'),
+};
+
+type Options = OptionsOf<typeof options>;
 
 /** Writes pause for so many seconds at most. */
 const pauseGoal = { atMost: 5 };
@@ -57,35 +50,15 @@ interface Move {
   readonly clientsPause: number;
 }
 
-function readOptions(): Options {
-  const { values } = parseArgs({
-    options: {
-      records: { type: 'string', default: '100000' },
-      teams: { type: 'string', default: '4' },
-      clients: { type: 'string', default: '8' },
-      load: { type: 'string', default: 'patch' },
-    },
-  });
-  if (values.load !== 'patch' && values.load !== 'add') throw new Error('--load takes patch or add');
-  return {
-    records: readWholeNumber('--records', values.records, 1),
-    teams: readWholeNumber('--teams', values.teams, 1),
-    clients: readWholeNumber('--clients', values.clients, 1),
-    load: values.load,
-  };
-}
-
-async function run(
-  { records, teams, clients, load }: Options,
-  { folder, resources, signal }: Surroundings,
-): Promise<void> {
-  const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
-  const database = await createDatabase(postgresUrl, 'move', resources);
-  const kafka = await startKafka(resources);
-  console.log(renderFacts([...(await describeEnvironment({ database })), kafka.fact]));
+async function run({ records, teams, clients, load }: Options, surroundings: Surroundings): Promise<void> {
+  const { folder, resources, signal } = surroundings;
+  const {
+    databases: { service: database },
+    brokers,
+  } = await startServers(surroundings, ['service'], 'kafka');
   const settingsFor = (log: LogKind): ServiceSettings => {
     return {
-      environment: serviceEnvironment(database, log === 'kafka' ? kafka.brokers : undefined, 'move'),
+      environment: serviceEnvironment(database, log === 'kafka' ? brokers : undefined, 'move'),
       folder: join(folder, 'service'),
     };
   };
@@ -181,4 +154,4 @@ async function countRecords(url: string): Promise<number> {
   return found!.count;
 }
 
-await runToEnd(async (surroundings) => run(readOptions(), surroundings));
+await runToEnd(async (surroundings) => run(readOptions(options), surroundings));

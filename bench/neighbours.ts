@@ -4,56 +4,36 @@
  */
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { rowsPerRequest } from './data.ts';
-import { createDatabase, describeEnvironment, renderFacts, settle, startKafka, startPostgres } from './environment.ts';
+import { settle, startServers } from './environment.ts';
 import { createNeighbours, Patcher, quantile } from './neighbour-teams.ts';
-import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
+import { logKind, readOptions, wholeNumber, type OptionsOf } from './options.ts';
 import { peakMemoryMiB } from './processes.ts';
 import { renderTable, show } from './report.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
 import { serviceEnvironment, startService } from './service-processes.ts';
 import type { Loaded, StashLoad } from './stash-load.ts';
 
-interface Options {
-  log: LogKind;
-  rows: number;
-  idleSeconds: number;
-  connections: number;
-}
+const options = {
+  log: logKind,
+  rows: wholeNumber(3_000_000, { min: rowsPerRequest }),
+  seconds: wholeNumber(15),
+  connections: wholeNumber(8),
+};
 
-function readOptions(): Options {
-  const { values } = parseArgs({
-    options: {
-      log: { type: 'string', default: 'postgres' },
-      rows: { type: 'string', default: '3000000' },
-      seconds: { type: 'string', default: '15' },
-      connections: { type: 'string', default: '8' },
-    },
-  });
-  return {
-    log: readLogKind(values.log),
-    rows: readWholeNumber('--rows', values.rows, rowsPerRequest),
-    idleSeconds: readWholeNumber('--seconds', values.seconds, 1),
-    connections: readWholeNumber('--connections', values.connections, 1),
-  };
-}
+type Options = OptionsOf<typeof options>;
 
 async function run(
-  { log, rows, idleSeconds, connections }: Options,
-  { folder, resources, signal }: Surroundings,
+  { log, rows, seconds: idleSeconds, connections }: Options,
+  surroundings: Surroundings,
 ): Promise<void> {
-  const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
-  const database = await createDatabase(postgresUrl, 'service', resources);
-  const kafka = log === 'kafka' ? await startKafka(resources) : undefined;
-  console.log(
-    renderFacts([
-      ...(await describeEnvironment({ service: database })),
-      kafka?.fact ?? { what: 'log', value: 'in Postgres' },
-    ]),
-  );
-  const environment = serviceEnvironment(database, kafka?.brokers, 'neighbours');
+  const { folder, resources, signal } = surroundings;
+  const {
+    databases: { service: database },
+    brokers,
+  } = await startServers(surroundings, ['service'], log);
+  const environment = serviceEnvironment(database, brokers, 'neighbours');
   const { target, processes } = await startService(
     { environment, folder: join(folder, 'service') },
     ['all'],
@@ -102,4 +82,4 @@ function render(before: readonly number[], during: readonly number[]): string {
   ]);
 }
 
-await runToEnd(async (surroundings) => run(readOptions(), surroundings));
+await runToEnd(async (surroundings) => run(readOptions(options), surroundings));

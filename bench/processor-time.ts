@@ -7,7 +7,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
 
 /** In seconds. */
-export interface ProcessorTime {
+interface ProcessorTime {
   readonly own: number;
   /** Undefined if Postgres runs on another machine. */
   readonly postgres: number | undefined;

@@ -4,12 +4,11 @@
  */
 import { deepStrictEqual } from 'node:assert';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { Connection } from './connection.ts';
 import { below, rowsPerRequest, seededRandom, type Row } from './data.ts';
-import { createDatabase, describeEnvironment, renderFacts, settle, startPostgres } from './environment.ts';
+import { settle, startServers } from './environment.ts';
 import type { Goal } from './measurements.ts';
-import { readWholeNumber } from './options.ts';
+import { readOptions, wholeNumber, type OptionsOf } from './options.ts';
 import { childOf, endOf, peakMemoryMiB } from './processes.ts';
 import { countLines, digest } from './queries/answers.ts';
 import { cases, type Question, type QueryCase } from './queries/cases.ts';
@@ -25,14 +24,16 @@ import { uploadChunks } from './stash-load.ts';
 import { timed } from './timed.ts';
 import { startYardstick } from './yardstick-process.ts';
 
-interface Options {
+const options = {
   /** Of the large table, and of the small one. */
-  readonly rows: number;
-  readonly smallRows: number;
-  readonly rounds: number;
+  rows: wholeNumber(1_000_000, { min: rowsPerRequest }),
+  small: wholeNumber(100_000, { min: rowsPerRequest }),
+  rounds: wholeNumber(5),
   /** How many times each question is asked in a round. */
-  readonly requests: number;
-}
+  requests: wholeNumber(10),
+};
+
+type Options = OptionsOf<typeof options>;
 
 /** The rows in the service and in Postgres. */
 interface LoadedTable {
@@ -46,30 +47,9 @@ const loadConnections = 8;
 const memoryGoalMiB = 600;
 const copyRoundsMax = 3;
 
-function readOptions(): Options {
-  const { values } = parseArgs({
-    options: {
-      rows: { type: 'string', default: '1000000' },
-      small: { type: 'string', default: '100000' },
-      rounds: { type: 'string', default: '5' },
-      requests: { type: 'string', default: '10' },
-    },
-  });
-  return {
-    rows: readWholeNumber('--rows', values.rows, rowsPerRequest),
-    smallRows: readWholeNumber('--small', values.small, rowsPerRequest),
-    rounds: readWholeNumber('--rounds', values.rounds, 1),
-    requests: readWholeNumber('--requests', values.requests, 1),
-  };
-}
-
-async function run(options: Options, { folder, resources, signal }: Surroundings): Promise<void> {
-  const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
-  const databases = {
-    yardstick: await createDatabase(postgresUrl, 'yardstick', resources),
-    service: await createDatabase(postgresUrl, 'service', resources),
-  };
-  console.log(renderFacts(await describeEnvironment(databases)));
+async function run(options: Options, surroundings: Surroundings): Promise<void> {
+  const { folder, resources, signal } = surroundings;
+  const { databases } = await startServers(surroundings, ['yardstick', 'service'], 'postgres');
   const { target: theirs } = await startYardstick(
     databases.yardstick,
     join(folder, 'yardstick.log'),
@@ -111,7 +91,7 @@ async function measure(
     return { rows: some.length * rowsPerRequest, tableID: await bench.createFrom(name), table: name };
   };
   const large = await loadTable('large', chunks);
-  const small = options.smallRows < options.rows ? await loadTable('small', makeChunks(options.smallRows)) : null;
+  const small = options.small < options.rows ? await loadTable('small', makeChunks(options.small)) : null;
   await settle(Object.values(databases));
 
   const lines: string[][] = [];
@@ -356,4 +336,4 @@ async function connected<T>({ ports }: Target, work: (connection: Connection) =>
   }
 }
 
-await runToEnd(async (surroundings) => run(readOptions(), surroundings));
+await runToEnd(async (surroundings) => run(readOptions(options), surroundings));

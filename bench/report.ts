@@ -42,7 +42,7 @@ export interface Memory {
   service: number | undefined;
 }
 
-export interface RenderOptions {
+interface RenderOptions {
   /** The number of processes of the service. */
   processes: number;
   /** Whether figures are checked against goals. */

@@ -3,11 +3,10 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { startClient, type Ask } from './client-process.ts';
-import { createDatabase, describeEnvironment, renderFacts, settle, startKafka, startPostgres } from './environment.ts';
+import { settle, startServers } from './environment.ts';
 import { measurements, type Measurement } from './measurements.ts';
-import { readLogKind, readWholeNumber, type LogKind } from './options.ts';
+import { flag, logKind, namesOf, path, positiveNumber, readOptions, wholeNumber, type OptionsOf } from './options.ts';
 import { peakMemoryMiB } from './processes.ts';
 import { findPostmaster, processorTime } from './processor-time.ts';
 import {
@@ -23,22 +22,24 @@ import { runToEnd, type Surroundings } from './run-to-end.ts';
 import { startYardstick } from './yardstick-process.ts';
 import { makeProfileFolder, serviceEnvironment, startService, type Role, type Service } from './service-processes.ts';
 
-interface Options {
-  rounds: number;
-  seconds: number;
+const options = {
+  rounds: wholeNumber(5),
+  seconds: positiveNumber(3),
   /** In the order of measuring. */
-  measurements: readonly Measurement[];
-  jsonFile: string | undefined;
-  log: LogKind;
+  only: namesOf(measurements),
+  json: path,
+  log: logKind,
   /** Whether to measure two APIs and two projectors instead of one process. */
-  split: boolean;
+  split: flag,
   /** Whether to profile the service. */
-  profile: boolean;
+  profile: flag,
   /**
    * Whether to measure the yardstick against a second yardstick, which shows how far a ratio deviates from 1 by chance.
    */
-  calibrate: boolean;
-}
+  calibrate: flag,
+};
+
+type Options = OptionsOf<typeof options>;
 
 type Side = 'yardstick' | 'service';
 /** Both sides with their processes, and the Postgres that they share. */
@@ -47,34 +48,6 @@ type Sides = Record<Side, Service> & { readonly postmaster: number | undefined }
 const rowsLoaded = 100_000;
 /** Projectors first: see `startService`. */
 const splitRoles: readonly Role[] = ['projector', 'projector', 'api', 'api'];
-
-function readOptions(): Options {
-  const { values } = parseArgs({
-    options: {
-      rounds: { type: 'string', default: '5' },
-      seconds: { type: 'string', default: '3' },
-      only: { type: 'string' },
-      json: { type: 'string' },
-      log: { type: 'string', default: 'postgres' },
-      split: { type: 'boolean', default: false },
-      profile: { type: 'boolean', default: false },
-      calibrate: { type: 'boolean', default: false },
-    },
-  });
-  const rounds = readWholeNumber('--rounds', values.rounds, 1);
-  const seconds = Number(values.seconds);
-  if (!(seconds > 0)) throw new Error('--seconds takes a number above 0');
-  const chosen = values.only?.split(',').map((name) => {
-    const measurement = measurements.find((candidate) => candidate.name === name);
-    if (measurement) return measurement;
-    throw new Error(`--only takes of: ${measurements.map((candidate) => candidate.name).join(', ')}`);
-  });
-  const { json: jsonFile, profile, calibrate, split } = values;
-  const log = readLogKind(values.log);
-  if (split && log !== 'kafka') throw new Error('--split needs --log kafka: on Postgres every process does everything');
-  if (split && calibrate) throw new Error('--calibrate measures no service that could be --split');
-  return { rounds, seconds, measurements: chosen ?? measurements, jsonFile, log, split, profile, calibrate };
-}
 
 /** The broker's JIT needs longer than a round to warm up. */
 const brokerWarmUpSeconds = 15;
@@ -137,26 +110,25 @@ async function largestPeak({ processes }: Service): Promise<number | undefined> 
   return peaks.reduce((most, peak) => (most === undefined || peak === undefined ? undefined : Math.max(most, peak)));
 }
 
-async function run(options: Options, { folder, resources, signal }: Surroundings): Promise<void> {
+async function run(options: Options, surroundings: Surroundings): Promise<void> {
+  const { folder, resources, signal } = surroundings;
   const { calibrate, split } = options;
-  const postgresUrl = await startPostgres(join(folder, 'postgres'), resources);
-  signal.throwIfAborted();
-  const databases = {
-    yardstick: await createDatabase(postgresUrl, 'yardstick', resources),
-    service: await createDatabase(postgresUrl, 'service', resources),
-  };
-  const environment = await describeEnvironment(databases);
-  const kafka = options.log === 'kafka' && !calibrate ? await startKafka(resources) : undefined;
-  if (kafka) environment.push(kafka.fact);
-  environment.push({ what: 'service', value: describeService(options) });
-  console.log(renderFacts(environment));
+  if (split && options.log !== 'kafka')
+    throw new Error('--split needs --log kafka: on Postgres every process does everything');
+  if (split && calibrate) throw new Error('--calibrate measures no service that could be --split');
+  const { postgresUrl, databases, brokers, facts } = await startServers(
+    surroundings,
+    ['yardstick', 'service'],
+    calibrate ? 'postgres' : options.log,
+    [{ what: 'service', value: describeService(options) }],
+  );
 
   const yardstick = await startYardstick(databases.yardstick, join(folder, 'yardstick.log'), resources, signal);
   const service = calibrate
     ? await startYardstick(databases.service, join(folder, 'service.log'), resources, signal)
     : await startService(
         {
-          environment: serviceEnvironment(databases.service, kafka?.brokers, 'bench'),
+          environment: serviceEnvironment(databases.service, brokers, 'bench'),
           folder: join(folder, 'service'),
           profileFolder: options.profile ? await makeProfileFolder() : undefined,
         },
@@ -172,7 +144,7 @@ async function run(options: Options, { folder, resources, signal }: Surroundings
   const figures: Figure[] = [];
   const processorFigures: ProcessorFigure[] = [];
   const judged = !calibrate && !split;
-  for (const measurement of options.measurements) {
+  for (const measurement of options.only) {
     const { figures: rounds, processor } = await measureRounds(options, measurement, sides, ask);
     const goal = options.log === 'kafka' ? (measurement.goalOnKafka ?? measurement.goal) : measurement.goal;
     const figure = toFigure(measurement, rounds, judged ? goal : undefined);
@@ -183,11 +155,11 @@ async function run(options: Options, { folder, resources, signal }: Surroundings
   const memory = { yardstick: await largestPeak(yardstick), service: await largestPeak(service) };
   console.log(`\n${renderFigures(figures, memory, { processes: service.processes.length, judged })}`);
   if (processorFigures.length > 0) console.log(`\n${renderProcessorTime(processorFigures)}`);
-  if (options.jsonFile === undefined) return;
+  if (options.json === undefined) return;
   await writeFile(
-    options.jsonFile,
-    `${JSON.stringify({ environment, figures, processorTime: processorFigures, peakMemoryMiB: memory }, null, 2)}\n`,
+    options.json,
+    `${JSON.stringify({ environment: facts, figures, processorTime: processorFigures, peakMemoryMiB: memory }, null, 2)}\n`,
   );
 }
 
-await runToEnd(async (surroundings) => run(readOptions(), surroundings));
+await runToEnd(async (surroundings) => run(readOptions(options), surroundings));

@@ -6,6 +6,7 @@ import Papa from 'papaparse';
 import type { DelimitedForm } from '../src/language/formats/delimited-form.ts';
 import { DelimitedRowReader } from '../src/language/formats/delimited-row-reader.ts';
 import { below, makeRows, seededRandom } from './data.ts';
+import { median } from './report.ts';
 
 const rowCount = 100_000;
 const rounds = 9;
@@ -41,10 +42,6 @@ const contenders: Record<string, readonly [written: Papa.UnparseConfig, read: (b
   'semicolons': [{ delimiter: ';' }, (bytes) => read(bytes, { delimiter: ';', comment: '#', lenient: true })],
   'an escape': [{ escapeChar: '\\' }, (bytes) => read(bytes, { escape: '\\' })],
 };
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
-}
 
 for (const [name, rows] of Object.entries(tables)) {
   console.log(`${name}: ${rowCount} rows`);

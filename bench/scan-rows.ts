@@ -5,6 +5,7 @@
  */
 import { JsonRowReader } from '../src/language/formats/json-row-reader.ts';
 import { below, makeRow, seededRandom } from './data.ts';
+import { median } from './report.ts';
 
 const rowCount = 1_000;
 const rounds = 400;
@@ -45,10 +46,6 @@ const contenders: Record<string, (bytes: Buffer) => unknown> = {
     return [...reader.push(bytes), ...reader.end().blocks];
   },
 };
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
-}
 
 for (const [name, row] of Object.entries(bodies)) {
   const bytes = Buffer.from(JSON.stringify(Array.from({ length: rowCount }, (_, index) => row(index))));

@@ -27,7 +27,7 @@ export interface Takeover {
   sinceSignal: number;
 }
 
-export interface TakeoverOptions {
+interface TakeoverOptions {
   /** How often a projector is ended in each way. */
   times: number;
   settings: ServiceSettings;

@@ -10,9 +10,9 @@ import { Agent, request, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { parseArgs, promisify } from 'node:util';
-import { createDatabase, describeEnvironment, renderFacts, startPostgres } from './environment.ts';
-import { readWholeNumber } from './options.ts';
+import { promisify } from 'node:util';
+import { startServers } from './environment.ts';
+import { readOptions, wholeNumber, type OptionsOf } from './options.ts';
 import { memoryMiB, peakMemoryMiB, startServer } from './processes.ts';
 import { median, renderTable, show, showRatio } from './report.ts';
 import { caller } from './requests.ts';
@@ -20,34 +20,21 @@ import { runToEnd, type Surroundings } from './run-to-end.ts';
 import { serviceEnvironment, startService } from './service-processes.ts';
 import { timed } from './timed.ts';
 
-interface Options {
-  /** The size of the large file. */
-  sizeMiB: number;
+const options = {
+  /** The size of the large file, in MiB. */
+  size: wholeNumber(1024),
   /** The number of small files. */
-  files: number;
-  rounds: number;
-}
+  files: wholeNumber(64),
+  rounds: wholeNumber(3),
+};
+
+type Options = OptionsOf<typeof options>;
 
 const smallMiB = 10;
 const connections = 8;
 const contentType = 'application/octet-stream';
 /** The content of files; random, so that no file system can compress it. */
 const mebibyte = randomBytes(2 ** 20);
-
-function readOptions(): Options {
-  const { values } = parseArgs({
-    options: {
-      size: { type: 'string', default: '1024' },
-      files: { type: 'string', default: '64' },
-      rounds: { type: 'string', default: '3' },
-    },
-  });
-  return {
-    sizeMiB: readWholeNumber('--size', values.size, 1),
-    files: readWholeNumber('--files', values.files, 1),
-    rounds: readWholeNumber('--rounds', values.rounds, 1),
-  };
-}
 
 /**
  * A server that keeps files. `create` gives the location for a file, and `complete` resolves to where the file is then.
@@ -67,9 +54,11 @@ interface Figures {
   completions: number[];
 }
 
-async function run({ sizeMiB, files, rounds }: Options, { folder, resources, signal }: Surroundings): Promise<void> {
-  const database = await createDatabase(await startPostgres(join(folder, 'postgres'), resources), 'uploads', resources);
-  console.log(renderFacts(await describeEnvironment({ service: database })));
+async function run({ size: sizeMiB, files, rounds }: Options, surroundings: Surroundings): Promise<void> {
+  const { folder, resources, signal } = surroundings;
+  const {
+    databases: { service: database },
+  } = await startServers(surroundings, ['service'], 'postgres');
   const environment = {
     ...serviceEnvironment(database, undefined, 'uploads'),
     UPLOAD_SIZE_MAX_BYTES: String(sizeMiB * 2 ** 20 + smallMiB * 2 ** 20),
@@ -202,7 +191,7 @@ async function bytesOf(answer: IncomingMessage, url: string): Promise<number> {
 function render(
   yardstick: readonly Figures[],
   service: readonly Figures[],
-  { sizeMiB, files }: Omit<Options, 'rounds'>,
+  { sizeMiB, files }: { readonly sizeMiB: number; readonly files: number },
 ): string {
   const line = (what: string, name: 'large' | 'back' | 'small'): string[] => {
     const [bare, own] = [yardstick, service].map((figures) => figures.map((figure) => figure[name])) as [
@@ -229,4 +218,4 @@ function render(
   ]);
 }
 
-await runToEnd(async (surroundings) => run(readOptions(), surroundings));
+await runToEnd(async (surroundings) => run(readOptions(options), surroundings));

@@ -38,11 +38,11 @@ function sourceOf(appId: string | null, members: TableRowsInput['members'], rows
   const body = members ?? {};
   refuseOneRow(body, rows, addRowsBody);
   if ('rows' in body)
-    throw new InvalidRequest('rows: must be an array of rows; a stash stands alone, as {"$stashID": ...}');
+    throw new InvalidRequest('rows: must be an array of rows. To add the rows of a stash, send only {"$stashID": ...}');
   if (rows === null && '$stashID' in body) {
     return { kind: 'stash', stashId: stashNameOf(appId, parse(stashReference, body, invalid).$stashID) };
   }
   parse(addRowsBody, body, invalid);
-  if (rows === null) throw new InvalidRequest('rows: they are missing');
+  if (rows === null) throw new InvalidRequest('rows: required');
   return rows;
 }

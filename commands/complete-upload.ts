@@ -1,10 +1,10 @@
-/** CompleteUpload (spec 4.9), and the event of a check of an upload. */
+/** CompleteUpload (spec 4.9), and the event that checks an upload. */
 import { z } from 'zod';
 import type { EventOf } from '../src/language/events/event.ts';
 import type { StoredFile } from '../src/language/events/upload-events.ts';
 import { appPath } from './create-upload.ts';
 
-/** A malformed ID is answered like an unknown one. */
+/** A malformed ID gets the answer of an unknown one. */
 export const uploadPath = appPath.extend({
   uploadID: z
     .string()

@@ -30,7 +30,7 @@ export const createTableBody = z.strictObject({
   rows: stashReference.optional(),
 });
 
-export interface CreateTableInput {
+interface CreateTableInput {
   readonly teamId: string;
   /** The app of the token, which has stashes of its own; null: the token is for the whole team. */
   readonly appId: string | null;
@@ -56,14 +56,14 @@ export function createTable({
   refuseOneRow(members ?? {}, rows, createTableBody);
   const body = parse(createTableBody, members ?? {}, (message) => new InvalidRequest(message));
   if (query.name !== undefined && body.name !== undefined) {
-    throw new InvalidRequest('name: it stands in the query and in the body; one of them is enough');
+    throw new InvalidRequest('name: given in the query and in the body; give it once');
   }
   const name = query.name ?? body.name;
-  if (name === undefined) throw new InvalidRequest('name: it is missing');
+  if (name === undefined) throw new InvalidRequest('name: required');
   const source: RowSource | null = body.rows
     ? { kind: 'stash', stashId: stashNameOf(appId, body.rows.$stashID) }
     : rows;
-  if (source === null) throw new InvalidRequest('rows: they are missing');
+  if (source === null) throw new InvalidRequest('rows: required');
   const appsToLink =
     query.appsToLink || body.appsToLink
       ? [...new Set([...(query.appsToLink ?? []), ...(body.appsToLink ?? [])])]

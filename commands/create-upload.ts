@@ -6,23 +6,26 @@ import { appId, parse, text } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
 export const appPath = z.object({
-  appID: appId.meta({ description: 'The ID of an app. One is there once a team names it.', examples: ['shop'] }),
+  appID: appId.meta({
+    description: 'The ID of an app. An app exists as soon as a team uses its ID.',
+    examples: ['shop'],
+  }),
 });
 
 /**
- * A media type as in a header (RFC 9110, section 8.3.1). The parts have no characters in common, so it is matched in
- * one pass.
+ * A media type as in a header (RFC 9110, section 8.3.1). Neighbouring parts share no character, so matching never
+ * backtracks.
  */
 const mediaTypePattern =
   /^[A-Za-z0-9_!#$%&'*+.^`|~-]+\/[A-Za-z0-9_!#$%&'*+.^`|~-]+(?:[ \t]*;[ \t]*[A-Za-z0-9_!#$%&'*+.^`|~-]+=(?:[A-Za-z0-9_!#$%&'*+.^`|~-]+|"(?:[\t !#-[\]-~]|\\[\t -~])*"))*$/;
 
 /**
- * It becomes the last part of a URL, and the name that the file is saved under. Control characters are written out:
- * generators that read the OpenAPI document do not know `\p{Cc}`.
+ * The name of the file: the last part of its URL, and the name under which a client saves it. The pattern spells out
+ * control characters, because generators that read the OpenAPI document do not know `\p{Cc}`.
  */
 // oxlint-disable-next-line no-control-regex
 const fileNamePattern = /^[^\u0000-\u001f\u007f-\u009f/\\]+$/;
-/** Names of files that are none. */
+/** Names that a file system reads as a folder. */
 const folders = ['.', '..'];
 
 export const newUpload = z
@@ -45,18 +48,19 @@ export const newUpload = z
         not: { enum: folders },
       }),
     contentLength: z.unknown().optional().meta({
-      description: 'The bytes of the file, where they are known: what is too large is refused now rather than later.',
+      description:
+        'The size of the file in bytes, if known. A file that is too large is then refused before it is sent.',
     }),
   })
-  .meta({ id: 'NewUpload', description: 'What the file will be. Other members are passed over.' });
+  .meta({ id: 'NewUpload', description: 'The file to upload. Other members are ignored.' });
 
-/** The client announces a file that is larger than an upload may be. */
-export class FileTooLarge extends Error {
+/** The client announces a file that exceeds the limit of an upload. */
+class FileTooLarge extends Error {
   override readonly name = 'FileTooLarge';
   readonly type = 'payload_too_large';
 }
 
-export interface CreateUploadInput {
+interface CreateUploadInput {
   readonly teamId: string;
   readonly uploadId: string;
   readonly path: z.output<typeof appPath>;

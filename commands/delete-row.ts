@@ -2,7 +2,7 @@
 import type { EventOf } from '../src/language/events/event.ts';
 import type { RowAddress } from '../src/language/events/row-id.ts';
 
-export interface DeleteRowInput {
+interface DeleteRowInput {
   readonly teamId: string;
   readonly tableId: string;
   readonly row: RowAddress;

@@ -1,7 +1,7 @@
 /** DeleteTable: deletes a table with all its rows. */
 import type { EventOf } from '../src/language/events/event.ts';
 
-export interface DeleteTableInput {
+interface DeleteTableInput {
   readonly teamId: string;
   readonly tableId: string;
   readonly ifMatch: bigint | null;

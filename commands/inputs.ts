@@ -24,7 +24,7 @@ export function text(bytesMax: number) {
 
 export const tableName = text(1024);
 
-/** The name that a column is shown under. */
+/** The name under which a column is shown. */
 export const displayName = text(1024);
 
 export const appId = text(256);
@@ -49,9 +49,10 @@ export const onSchemaError = z
   .enum(['abort', 'dropColumns', 'updateSchema'])
   .default('abort')
   .describe(
-    'What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: ' +
-      'with text that is not well-formed, or too long. ' +
-      '`updateSchema`: columns are added, or their types widened, so that all cells have a place.',
+    'What happens to cells that do not fit the schema. `abort`: the request is refused. ' +
+      '`dropColumns`: the cells are dropped; so are cells that no row may hold, ' +
+      'because their text is too long or not well-formed. ' +
+      '`updateSchema`: columns are added or their types widened, so that all cells fit.',
   );
 
 /** Some clients send `url` for `uri`. */
@@ -73,14 +74,13 @@ export const columnType = z
   )
   .meta({ id: 'ColumnType', description: 'A scalar type, or an array of one. `url` is another name of `uri`.' });
 
+/** A column of a new schema, or a new column. */
+export const givenColumn = z
+  .strictObject({ id: text(columnIdBytesMax), displayName: displayName.optional(), type: columnType })
+  .transform((column): GivenColumn => column);
+
 export const tableSchema = z
-  .strictObject({
-    columns: z.array(
-      z
-        .strictObject({ id: text(columnIdBytesMax), displayName: displayName.optional(), type: columnType })
-        .transform((column): GivenColumn => column),
-    ),
-  })
+  .strictObject({ columns: z.array(givenColumn) })
   .meta({ id: 'NewTableSchema', description: 'The columns of a table, in the order in which they are shown.' });
 
 /** The name that a client gives a stash (spec section 2). */
@@ -102,8 +102,9 @@ export const stashReference = z
   .meta({ id: 'StashReference', description: 'The rows of a stash.' });
 
 /**
- * Throws InvalidRequest if the body, or its `rows`, may be one row where an array is expected: the message says what to
- * send. `rows`: null if the body had no array of rows; `schema`: what else may be in the body.
+ * Throws InvalidRequest if the body, or its `rows`, looks like one row instead of an array of rows. The message says
+ * what to send.
+ * `rows`: null if the body had no array of rows. `schema`: the members that the body may have besides `rows`.
  */
 export function refuseOneRow(
   members: Readonly<Record<string, unknown>>,
@@ -118,7 +119,7 @@ export function refuseOneRow(
   const unknown = Object.keys(members).find((name) => name !== 'rows' && !Object.hasOwn(schema.shape, name));
   if (given === undefined && unknown !== undefined) {
     throw new InvalidRequest(
-      `the body: it may not have ${JSON.stringify(unknown)}. Rows come in an array: send one row as [{...}]`,
+      `the body: must not have ${JSON.stringify(unknown)}. Rows come in an array: send one row as [{...}]`,
     );
   }
 }

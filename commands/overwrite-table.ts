@@ -52,6 +52,6 @@ function contentOf(
   const source: RowSource | null = body.rows
     ? { kind: 'stash', stashId: stashNameOf(appId, body.rows.$stashID) }
     : rows;
-  if (source === null) throw new InvalidRequest('rows: they are missing');
+  if (source === null) throw new InvalidRequest('rows: required');
   return { columns: body.schema?.columns ?? null, source };
 }

@@ -9,15 +9,15 @@ import { InvalidRequest } from './invalid-request.ts';
 
 export const patchRowQuery = z.strictObject({ onSchemaError });
 
-export interface PatchRowInput {
+interface PatchRowInput {
   readonly teamId: string;
   readonly tableId: string;
   readonly row: RowAddress;
-  /** The ID in the path, from which `row` is parsed: not every text is an ID. */
+  /** The ID in the path, from which `row` was parsed. */
   readonly rowId: string;
   readonly ifMatch: bigint | null;
   readonly query: z.output<typeof patchRowQuery>;
-  /** The profile of the patch, and its `$rowID`, if it has one. */
+  /** The profile of the patch, and its `$rowID` if it has one. */
   readonly profile: Profile;
   readonly givenRowId?: unknown;
   readonly limits: RowLimits;
@@ -36,7 +36,7 @@ export function patchRow({
   limits,
 }: PatchRowInput): EventOf<'RowPatchRequested'> {
   if (givenRowId !== undefined && givenRowId !== rowId) {
-    throw new InvalidRequest('$rowID: it must be the ID of the row that is patched, or absent');
+    throw new InvalidRequest('$rowID: must be absent, or the ID of the patched row');
   }
   return {
     type: 'RowPatchRequested',

@@ -1,30 +1,75 @@
-/** PatchTable: renames a table, and changes the display names of its columns. */
+/** PatchTable: renames a table, and changes its columns: their display names, types and order, and which there are. */
 import { z } from 'zod';
 import type { EventOf } from '../src/language/events/event.ts';
-import { displayName, parse, tableName, text } from './inputs.ts';
+import { columnIdBytesMax, columnType, displayName, givenColumn, parse, tableName, text } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
 /** As many columns as a table may have. */
 const columnsMax = 1000;
 
+const columnId = text(columnIdBytesMax);
+
+const columnChange = z
+  .strictObject({ id: columnId, displayName: displayName.nullable().optional(), type: columnType.optional() })
+  .refine(({ displayName: name, type }) => name !== undefined || type !== undefined, {
+    error: 'must have a displayName or a type',
+  })
+  .meta({ minProperties: 2 });
+
 export const patchTableBody = z.strictObject({
   name: tableName.optional(),
   columns: z
-    .array(z.strictObject({ id: text(256), displayName: displayName.nullable() }))
+    .array(columnChange)
     .max(columnsMax)
-    .default([]),
+    .default([])
+    .describe('Columns that get another name to be shown under (null: none), or another type.'),
+  add: z.array(givenColumn).max(columnsMax).default([]).describe('New columns, behind the others.'),
+  remove: z.array(columnId).max(columnsMax).default([]).describe('The IDs of columns that go, with their values.'),
+  order: z
+    .array(columnId)
+    .max(columnsMax)
+    .default([])
+    .describe('The IDs of columns that come first, in this order. The others follow as they are.'),
 });
 
-export interface PatchTableInput {
+export const patchTableQuery = z.strictObject({
+  onMisfit: z
+    .enum(['abort', 'clear'])
+    .default('abort')
+    .describe(
+      'What becomes of cells that do not fit a new type of their column. `abort`: the request is refused. ' +
+        '`clear`: they are empty from then on.',
+    ),
+});
+
+interface PatchTableInput {
   readonly teamId: string;
   readonly tableId: string;
   readonly ifMatch: bigint | null;
+  readonly query: z.output<typeof patchTableQuery>;
   /** The body's members. */
   readonly members: Readonly<Record<string, unknown>>;
 }
 
 /** Throws InvalidRequest. */
-export function patchTable({ teamId, tableId, ifMatch, members }: PatchTableInput): EventOf<'TablePatchRequested'> {
-  const { name, columns } = parse(patchTableBody, members, (message) => new InvalidRequest(message));
-  return { type: 'TablePatchRequested', teamId, tableId, ifMatch, name: name ?? null, columns };
+export function patchTable({
+  teamId,
+  tableId,
+  ifMatch,
+  query,
+  members,
+}: PatchTableInput): EventOf<'TablePatchRequested'> {
+  const body = parse(patchTableBody, members, (message) => new InvalidRequest(message));
+  const { name, columns, add, remove, order } = body;
+  const event = { type: 'TablePatchRequested', teamId, tableId, ifMatch, name: name ?? null } as const;
+  const changes = add.length + remove.length + order.length;
+  // As it was written before columns could be changed: processes of earlier versions read it, too.
+  if (changes === 0 && columns.every(({ type }) => type === undefined))
+    return { ...event, columns: columns.map(({ id, displayName: shown }) => ({ id, displayName: shown! })) };
+  const { onMisfit } = query;
+  return {
+    ...event,
+    columns: [],
+    columnChanges: { remove, change: columns, add, order, columnsMax, onMisfit, tried: null },
+  };
 }

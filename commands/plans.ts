@@ -5,11 +5,14 @@ import type { PlanLimits } from '../src/language/events/quota.ts';
 import { parse } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
-/** Limits of a team; null: as the settings say, which set no limit of rows and of bytes of files; absent: unchanged. */
+/**
+ * Limits of a team. null: the default of the settings, which is no limit for rows and for bytes of files. Absent:
+ * unchanged.
+ */
 export type Plan = Partial<PlanLimits>;
 
 const limit = z.number().int().min(0).nullable().exactOptional();
-/** Limits of a plan, as far as they change. */
+/** The limits that change. */
 export const planChange = z.strictObject({
   rowsMax: limit,
   tablesMax: limit,

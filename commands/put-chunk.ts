@@ -12,18 +12,19 @@ export const chunkPath = stashPath.extend({
   serial: stashId.meta({ description: 'The place of the chunk in the stash.', examples: ['12'] }),
 });
 
-/** Rows are checked against a schema only when the stash is imported, so nothing can be updated yet. */
+/** A chunk is checked against a schema only when the stash is imported. So there is no `updateSchema` here. */
 export const chunkQuery = z.strictObject({
   onSchemaError: z
     .enum(['abort', 'dropColumns'])
     .default('abort')
     .describe(
-      'What becomes of cells that no row may hold: with text that is not well-formed, or too long. `abort`: the request is refused. `dropColumns`: they are left out, ' +
-        'and the cells of the chunk are counted, so that an import with `dropColumns` can say how many it drops.',
+      'What happens to cells that no row may hold, because their text is too long or not well-formed. ' +
+        '`abort`: the request is refused. `dropColumns`: the cells are dropped. ' +
+        'The cells of the chunk are counted, so that an import with `dropColumns` can report how many it drops.',
     ),
 });
 
-export interface PutChunkInput {
+interface PutChunkInput {
   readonly teamId: string;
   /** The app of the token, which has stashes of its own; null: the token is for the whole team. */
   readonly appId: string | null;

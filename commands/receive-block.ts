@@ -5,13 +5,13 @@ import type { EventOf } from '../src/language/events/event.ts';
 import type { BodyLimits } from '../src/language/events/limits.ts';
 import type { Profile } from '../src/language/values/profile.ts';
 
-export interface ReceiveBlockInput {
+interface ReceiveBlockInput {
   readonly teamId: string;
   readonly bodyId: string;
   readonly number: number;
   readonly segmentId: string;
   readonly profile: Profile;
-  /** Whether its rows came with row IDs. */
+  /** Whether the rows came with row IDs. */
   readonly hasIds: boolean;
 }
 

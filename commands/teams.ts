@@ -35,14 +35,14 @@ export interface TokenLimits {
   readonly appId?: string | null;
 }
 
-/** `endsIn`: its last characters; absent: not known. */
-export interface TokenDetails extends TokenLimits {
+/** `endsIn`: the token's last characters; absent: unknown. */
+interface TokenDetails extends TokenLimits {
   readonly endsIn?: string;
 }
 
 /**
- * Only `hash` and `endsIn` are stored of the token. Throws InvalidRequest for a name that is blank or too long, and for
- * an invalid expiry or app.
+ * Of the token itself, only `hash` and `endsIn` are stored. Throws InvalidRequest if the name is blank or too long, or
+ * if the expiry or the app is invalid.
  */
 export function createToken(
   teamId: string,

@@ -1,4 +1,4 @@
-/** The models of the read model, one per line. A model stands after those whose states it reads. */
+/** The models of the read model, one per line. Each model stands below the models whose states it reads. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { listModels, type QueriesOf, type StatesOf } from '../src/log/model.ts';
@@ -12,11 +12,11 @@ export const models = listModels({ teams, segments, stashes, tables, uploads });
 
 /**
  * The Postgres schema that this version of the code reads and writes. If the shape of any table changes, raise the
- * number: the read model is never migrated, but filled from the log at the next start.
+ * number. The read model is never migrated; the next start fills a new one from the log.
  */
 export const readModelSchema = 'tablog_18';
 
-/** `npm run tables` writes it, so that no process has to make the SQL. */
+/** The SQL of all tables. `npm run tables` writes this file, so that a process need not generate the SQL. */
 export const tablesFile = join(import.meta.dirname, 'tables.sql');
 
 /** The SQL that creates the tables of the read model. */

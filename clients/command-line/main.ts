@@ -10,7 +10,7 @@ import packaged from './package.json' with { type: 'json' };
 const program = new Command('tablog')
   .version(packaged.version, '-V, --version', 'write the version')
   .description('A client of Tablog, a service for tables of rows.')
-  .showHelpAfterError('(add --help to list commands and options)');
+  .showHelpAfterError('(add --help to list the commands and options)');
 addClientCommands(program);
 
 try {

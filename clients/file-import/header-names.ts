@@ -14,7 +14,7 @@ const shortBytes = 1024;
 const formBytesMax = 12 * 1024;
 
 /** The cells of a header, and the form of the chunks below it. */
-export interface NamedColumns {
+interface NamedColumns {
   readonly names: readonly string[];
   readonly form: DelimitedForm;
 }

@@ -31,7 +31,7 @@ const worthwhile = 1024;
 /** Timeout of deleting the stash, in milliseconds. The stash expires anyway. */
 const removalMs = 15_000;
 
-export interface FileImport {
+interface FileImport {
   readonly client: Tablog;
   readonly source: Source;
   readonly format: Format;

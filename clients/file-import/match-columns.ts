@@ -7,7 +7,7 @@ export interface NamedColumn {
   readonly displayName?: string | undefined;
 }
 
-export interface MatchedColumns {
+interface MatchedColumns {
   /** Column IDs by name. Names that equal their ID are left out. */
   readonly columns: Readonly<Record<string, string>>;
   /** The names that are display names. */

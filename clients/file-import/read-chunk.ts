@@ -5,7 +5,7 @@ import type { TextCells } from '../../src/language/formats/text-cells.ts';
 import type { RowsEnd } from '../../src/language/formats/row-reader.ts';
 import type { Chunk, ChunkForm } from './chunk.ts';
 
-export type ChunkRows = Pick<RowsEnd, 'blocks' | 'remarks'>;
+type ChunkRows = Pick<RowsEnd, 'blocks' | 'remarks'>;
 
 /**
  * The rows of a chunk, read as the service reads them. Throws MalformedBody, also for rows that no table could take.

@@ -25,7 +25,7 @@ export interface FileTypes {
   readonly notes: readonly string[];
 }
 
-export interface TypesOptions extends Omit<PreviewOptions, 'onSchemaError'> {
+interface TypesOptions extends Omit<PreviewOptions, 'onSchemaError'> {
   readonly onSchemaError: SchemaErrorMode;
   /** Called if the delimiter was detected and is not a comma. */
   readonly onRecognised: (delimiter: string) => void;

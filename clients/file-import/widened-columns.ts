@@ -48,7 +48,7 @@ export interface WidenedColumn {
   readonly help: TextColumn['help'];
 }
 
-export interface WidenedCell {
+interface WidenedCell {
   /** The line of the file in which the cell's row begins. */
   readonly line: number;
   /** The text of the cell, or its JSON; at most 60 characters. */

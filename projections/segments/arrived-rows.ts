@@ -20,7 +20,7 @@ export const lateBody: Refusal = {
 export interface ArrivedSegment {
   readonly key: bigint;
   readonly profile: Profile;
-  /** The runs of the row IDs with which its rows came; null if they came without. */
+  /** The runs of the row IDs with which the rows came; null if they came without. */
   readonly ids: Uint8Array | null;
 }
 
@@ -30,14 +30,14 @@ export interface ArrivedRows {
   /** The rows are in segments or, if they are few, in `few` as row bodies. */
   readonly segments: readonly ArrivedSegment[];
   readonly few: readonly string[];
-  /** The row IDs with which `few` rows came; those of other rows are in their segments. */
+  /** The row IDs with which `few` rows came. The IDs of other rows are in their segments. */
   readonly fewIds: EventRowIds | null;
   /** Names the place of a row in messages: `rows[3]`. */
   placeOf(place: Place): string;
 }
 
 /**
- * Finds the rows of a request in its event or in the blocks of its body; refuses a body that was not complete in time.
+ * Finds the rows of a request in its event or in the blocks of its body. Refuses a body that was not complete in time.
  */
 export function arrivedRows(
   { segments: arrived }: SegmentStates,

@@ -26,7 +26,7 @@ export interface OpenBody {
   readonly openedAt: number;
 }
 
-/** A body was opened, or is open no more. */
+/** A body was opened, or is no longer open. */
 export type OpenBodyChange =
   | TeamChange
   | { readonly kind: 'openBody'; readonly body: OpenBody; readonly isOpen: boolean };

@@ -1,4 +1,4 @@
-/** Opens and closes bodies of several blocks. While one is open it counts to a quota of its team. */
+/** Opens and closes bodies of several blocks. An open body counts to a quota of its team. */
 import type { Event, EventOf } from '../../src/language/events/event.ts';
 import {
   apply,
@@ -28,10 +28,7 @@ export function decideOpenBody(
   ]);
 }
 
-/**
- * Maintenance appends this event when it finds a body too old for its closing event. An early, late or repeated event
- * is harmless.
- */
+/** Maintenance appends this event when a body is too old to be closed. An early, late or repeated event is harmless. */
 export function decideBodyExpired(
   { segments }: SegmentStates,
   { data }: Event<EventOf<'BodyExpired'>>,
@@ -42,8 +39,8 @@ export function decideBodyExpired(
 }
 
 /**
- * Decides an event whose rows may come as a body of blocks. That closes the body, whatever the outcome. Bodies from
- * before `BodyOpenRequested` were never opened, and count nowhere.
+ * Decides an event whose rows may come as a body of blocks. Whatever the outcome is, the event closes the body. Bodies
+ * from before `BodyOpenRequested` were never opened, and count nowhere.
  */
 export function closingBody<
   States extends SegmentStates,

@@ -10,7 +10,7 @@ import { insertFileReferences } from '../uploads/file-references.store.ts';
 export interface SegmentContent {
   readonly key: bigint;
   readonly id: string;
-  /** The team that sent it: only its tables will have extents of the segment. */
+  /** The team that sent the segment. Only tables of this team will have extents of it. */
   readonly teamId: string;
   readonly rows: number;
   /** Row bodies joined by newlines, in UTF-8. */
@@ -20,7 +20,7 @@ export interface SegmentContent {
 }
 
 /**
- * Sends one byte string and splits it on the server: in an array parameter every quote of the JSON would be escaped.
+ * Sends one byte string and splits it on the server. In an array parameter, every quote of the JSON would be escaped.
  */
 const insertSegment: Statement = {
   name: 'insert_segment',
@@ -37,15 +37,15 @@ const insertIds: Statement = {
 };
 
 /**
- * To be called in a transaction: if the key is taken, nothing may be added to the segment that has it. Throws if the
- * body does not hold the declared number of rows: an extent would refer to missing rows.
+ * Call this in a transaction: if the key is taken, the transaction must add nothing to the segment that has the key.
+ * Throws if the body does not hold the declared number of rows, because an extent would refer to missing rows.
  */
 export async function fillSegment(tx: Tx, segment: SegmentContent): Promise<void> {
   const body = Buffer.from(segment.body.buffer, segment.body.byteOffset, segment.body.byteLength);
   const inserting = tx.query(insertSegment, [segment.key, segment.id, segment.rows, body]);
   const storing = Promise.all([storeIds(tx, segment), storeReferences(tx, segment)]);
   storing.catch(() => undefined);
-  // The first to fail is why the others do.
+  // If one statement fails, the later ones fail because of it. So the first failure is reported.
   const { rowCount } = await inserting;
   if (rowCount !== segment.rows) {
     throw new Error(`segment ${segment.id}: ${rowCount} rows were written, not ${segment.rows}`);
@@ -80,7 +80,7 @@ const deleteSegments: Statement = {
     delete from file_references where segment in (select key from gone)`,
 };
 
-/** Removes segments that no event names, nor will name. */
+/** Removes segments that no event names or will name. */
 export async function takeBackSegments(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx.query(deleteSegments, [ids]);
 }

@@ -22,8 +22,8 @@ export interface PartWithIds {
 }
 
 /**
- * The row IDs of all parts, up to those of `issuersMax` issuers; null if no row came with one, 'tooMany' above
- * `runsMax` runs.
+ * The row IDs of all parts; null if no row came with one, 'tooMany' above `runsMax` runs. Stops after the IDs of
+ * `issuersMax` issuers.
  */
 export function* runsOf(parts: readonly PartWithIds[], issuersMax = Infinity): Steps<RowIdRuns | 'tooMany' | null> {
   const runs = parts.reduce((sum, { ids }) => sum + runsIn(ids), 0);

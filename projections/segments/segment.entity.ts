@@ -14,13 +14,13 @@ export const SegmentEntity = defineEntity({
     id: p.uuid().unique().nullable(),
     rows: p.integer(),
     /**
-     * Since when it may be unused, by the clock of Postgres: set when it is written, and when something stops using it.
-     * Null once garbage collection has found it in use.
+     * Since when the segment may be unused, by the clock of Postgres: set when it is written, and when an extent, a
+     * stash or a body stops using it. Null once garbage collection has found it in use.
      */
     idleSince: p.datetime().defaultRaw('now()').nullable(),
     /** Whether its rows have been removed because readers cannot reach them. */
     emptied: p.boolean().default(false),
-    /** Whether look-ups can no longer find it: garbage collection removes its rows, then the segment. */
+    /** Whether look-ups no longer find the segment. Garbage collection removes its rows, then the segment. */
     dropped: p.boolean().default(false),
   },
 });
@@ -44,7 +44,7 @@ export const SegmentRowEntity = defineEntity({
 export const storedSegmentRows = StoredTable.of(SegmentRowEntity);
 
 /**
- * The row IDs with which rows of a segment came (`$rowID`); an extent says which of its rows retain theirs. Never
+ * The row IDs (`$rowID`) with which rows of a segment came. An extent records which of its rows retain theirs. Never
  * updated.
  */
 export const RetainedIdEntity = defineEntity({

@@ -9,20 +9,20 @@ import { oldestOfPartitions } from '../../src/log/quarantine/held-in-sql.ts';
 import { isReachableInSql } from '../tables/read/table-at.ts';
 import { bodyLife } from './arrived-rows.ts';
 
-/** A step that has removed the rows of some segments takes another one only while they had fewer rows than this. */
+/** After a step has removed the rows of a segment, it takes another one only if it has removed fewer rows than this. */
 const segmentRowsAtOnce = 20_000;
 
 /** How long a segment must have been idle before it is checked, by the clock of Postgres, in milliseconds. */
 const idleLife = 3_600_000;
 
 /**
- * The same while the read model is filled. Then no client sends the rows of a segment before the event that names it. A
- * segment is written a moment ahead of its event, and what is overwritten in a year of the log may be idle within
- * minutes.
+ * The idle life while the read model is filled. No client is then between sending rows and naming them: a segment is
+ * written a moment before its event. A fill can overwrite in minutes what took a year of the log, so its idle segments
+ * must go soon.
  */
 const idleLifeInFill = 60_000;
 
-/** Marks segments as idle. The row is inserted for a tail, which has none in `segments`. */
+/** Marks a segment as idle. A tail has no row in `segments` yet, so one is inserted. */
 export const orIdleSince = 'on conflict (key) do update set idle_since = now() where not segments.emptied';
 
 /** Removes blocks whose closing event would come too late. */
@@ -45,7 +45,7 @@ const dropBlocks: RemoveGarbage = (database, later) =>
 
 const isNamed = 'exists (select from extents where extents.segment = segments.key)';
 
-/** SQL: whether readers can reach a segment, or will once its body is closed or its stash imported. */
+/** SQL: whether readers can reach a segment now, or will once its body is closed or its stash imported. */
 const isInUse = `exists (select from extents where extents.segment = segments.key and ${isReachableInSql})
   or exists (select from body_blocks where body_blocks.segment = segments.key)
   or exists (select from chunk_blocks where chunk_blocks.segment = segments.key)`;
@@ -53,7 +53,8 @@ const isInUse = `exists (select from extents where extents.segment = segments.ke
 const isUnused = `not (${isInUse}) and not ${isNamed}`;
 
 /**
- * Cleans idle segments that are not in use: removes the rows if extents still name the segment, else the whole segment.
+ * Cleans idle segments that are not in use. If extents still name a segment, only its rows are removed; otherwise the
+ * whole segment.
  */
 async function emptySegments(database: Database, later: number, isFilled = false): Promise<number> {
   const idleMs = (isFilled ? idleLifeInFill : idleLife) - later;
@@ -64,7 +65,7 @@ async function emptySegments(database: Database, later: number, isFilled = false
   );
   const keysOf = (isOne: (row: { used: boolean; named: boolean }) => boolean): string[] =>
     rows.filter(isOne).map(({ key }) => key);
-  // Only those that have not become idle again since the query.
+  // Skips segments that have become idle again since the query.
   await removeRows(
     database,
     `update segments set idle_since = null where key = any($1) and idle_since < now() - $2 * interval '1 ms'`,
@@ -85,10 +86,11 @@ async function emptySegments(database: Database, later: number, isFilled = false
 }
 
 /**
- * Drops these segments; their rows are removed later. A batch that was loaded before may still name one. So they are
- * made unfindable first: an event that names one from then on writes it again. Then each partition's layout is raised,
- * which invalidates what was loaded before. What no batch has named by then, none can name any more. The partitions are
- * raised one at a time, so that waiting for one holds up no other.
+ * Drops these segments; their rows are removed later. A batch that was loaded earlier may still name one. So the
+ * segments are first made unfindable: an event that names one from then on writes it again. Then the layout of each
+ * partition is raised, which invalidates everything that was loaded earlier. A segment that no batch has named by then
+ * can no longer be named. The layouts are raised one partition at a time, so that waiting for one partition delays no
+ * other.
  */
 async function dropSegments(database: Database, keys: readonly string[]): Promise<void> {
   const { pool } = database;

@@ -109,7 +109,9 @@ async function loadBodies({
   }
 }
 
-/** The bodies that events close and that are not loaded yet. Takes from the previous batch what that one knows. */
+/**
+ * The bodies that events close and that are not loaded yet. Takes bodies that the previous batch knows from that batch.
+ */
 function missingOpenBodies(events: readonly Event[], segments: SegmentsState, before: SegmentsState | null): string[] {
   const named = new Set(
     events.flatMap(({ data }) => {

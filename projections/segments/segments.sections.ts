@@ -1,4 +1,4 @@
-/** What replay must reproduce of bodies that wait for their closing event. */
+/** The parts of open bodies that replay must reproduce. */
 import { logTimes, type Section } from '../../src/log/compare/section.ts';
 import { bodyLife } from './arrived-rows.ts';
 import { storedBodyBlocks, storedOpenBodies } from './segment.entity.ts';

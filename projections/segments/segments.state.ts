@@ -3,7 +3,7 @@ import { UndoMap, type UndoJournal } from '../../src/log/batch/undo-journal.ts';
 import type { TeamStates } from '../teams/teams.state.ts';
 import type { BodyBlock, BodyBlockChange, OpenBody, OpenBodyChange } from './body-block.ts';
 
-/** What decisions about segments read. */
+/** The states that decisions about segments read. */
 export interface SegmentStates extends TeamStates {
   readonly segments: SegmentsState;
 }
@@ -26,7 +26,9 @@ export class SegmentsState {
     this.#closed = new UndoMap(journal);
   }
 
-  /** The local key of a written segment. Throws for any other: an event never names a segment before it is written. */
+  /**
+   * The local key of a written segment. Throws for any other segment: a segment is written before an event can name it.
+   */
   key(segmentId: string): bigint {
     const key = this.#keys.get(segmentId);
     if (key === undefined) throw new Error(`segment ${segmentId} was not written`);
@@ -55,7 +57,7 @@ export class SegmentsState {
     return body?.teamId === teamId ? body : null;
   }
 
-  /** What is loaded already: undefined if nothing is. */
+  /** The body, as far as it is loaded; null: known not to be open; undefined: not loaded. */
   findBody(bodyId: string): OpenBody | null | undefined {
     return this.#bodies.get(bodyId);
   }
@@ -68,7 +70,7 @@ export class SegmentsState {
     this.#keys.set(segmentId, key);
   }
 
-  /** A block may be put twice: from the previous batch, and from Postgres if that batch is visible already. */
+  /** A block may be put twice: from the previous batch, and from Postgres if the previous batch is already visible. */
   putBodyBlock(block: BodyBlock): void {
     const blocks = this.#bodyBlocks.get(block.bodyId) ?? new UndoMap<number, BodyBlock>(this.#journal);
     this.#bodyBlocks.set(block.bodyId, blocks.set(block.number, block));

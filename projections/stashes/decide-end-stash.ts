@@ -16,7 +16,7 @@ export function decideDeleteStash(
   return apply(stash === null ? [] : ended(stash, at.time));
 }
 
-/** Maintenance appends this event when it finds a stash expired. An early, late or repeated event is harmless. */
+/** Maintenance appends this event when a stash has expired. An early, late or repeated event is harmless. */
 export function decideStashExpired(
   states: StashStates,
   { data: { teamId, stashId, created } }: Event<EventOf<'StashExpired'>>,

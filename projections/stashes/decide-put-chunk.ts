@@ -40,7 +40,7 @@ export function decidePutChunk(
     ...sizeWith(target, content, at),
     words: stash.words + (before === null && numericOrderOf(serial) === null ? 1 : 0),
   };
-  // The last stash of this name, if nothing has noted yet that it has expired.
+  // The last stash of this name, if it has expired and no event has noted that yet.
   const expired = last !== null && live === null && last.endedAt === null ? last : null;
   const begun = stashesBegun(target, at);
   const ended: StashChange[] =

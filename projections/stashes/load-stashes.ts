@@ -71,7 +71,7 @@ function columnsMaxOf({ data }: Event): number {
   );
 }
 
-/** `unseen`: the chunks that queries cannot see yet, by serial. They replace stored ones. */
+/** `unseen`: the chunks that queries cannot see yet, by serial. They replace stored chunks. */
 async function readContent(
   tx: Tx,
   stash: Stash,

@@ -1,4 +1,4 @@
-/** The bounds of a stash, and the quota of stashes: what may refuse a chunk. */
+/** The bounds of a stash, and the quota of stashes: the reasons to refuse a chunk. */
 import type { StashLimits } from '../../src/language/events/limits.ts';
 import type { Refusal } from '../../src/language/values/refusal.ts';
 import type { LogPlace } from '../../src/log/batch/decision.ts';
@@ -10,11 +10,11 @@ import type { ChunkSize, Stash } from './stash.ts';
 type At = Pick<LogPlace, 'time'>;
 
 /** What a chunk adds to the counts of its stash. */
-export type ChunkContent = Pick<ChunkSize, 'rows' | 'profiledColumns'>;
+type ChunkContent = Pick<ChunkSize, 'rows' | 'profiledColumns'>;
 
 type StashSize = ChunkContent & Pick<Stash, 'chunks'>;
 
-/** Where a chunk is to go. */
+/** The place where a chunk goes. */
 export interface ChunkTarget {
   readonly team: Pick<Team, 'stashes' | 'stashesMax'>;
   /** The newest stash of the name, even if it has ended. */
@@ -23,7 +23,7 @@ export interface ChunkTarget {
   readonly before: ChunkContent | null;
 }
 
-/** What the stash would hold with the chunk. */
+/** The size of the stash with the chunk. */
 export function sizeWith({ last, before: stored }: ChunkTarget, chunk: ChunkContent, at: At): StashSize {
   const live = liveStash(last, at);
   const before = live === null ? null : stored;
@@ -35,14 +35,17 @@ export function sizeWith({ last, before: stored }: ChunkTarget, chunk: ChunkCont
 }
 
 /**
- * By how many the team's stashes would increase. One that has expired counts until this chunk, or maintenance, notes
- * it.
+ * By how many the team's stashes would increase. An expired stash counts until this chunk or maintenance notes that it
+ * has expired.
  */
 export function stashesBegun({ last }: Pick<ChunkTarget, 'last'>, at: At): number {
   return liveStash(last, at) !== null || (last !== null && last.endedAt === null) ? 0 : 1;
 }
 
-/** Why the chunk is refused; null if it is not. A chunk that is refused would be so too with more rows or columns. */
+/**
+ * Why the chunk is refused; null if it is not. If a chunk is refused, it would also be refused with more rows or
+ * columns.
+ */
 export function refusalOfChunk(target: ChunkTarget, chunk: ChunkContent, limits: StashLimits, at: At): Refusal | null {
   const { chunks, rows, profiledColumns } = sizeWith(target, chunk, at);
   if (chunks > limits.chunksMax) return tooMuch(`the stash would have more than ${limits.chunksMax} chunks`);

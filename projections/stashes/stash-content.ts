@@ -8,7 +8,10 @@ import type { ArrivedSegment } from '../segments/arrived-rows.ts';
 export interface StashContent {
   readonly profile: Profile;
   readonly segments: readonly ArrivedSegment[];
-  /** How many different columns it may name; if `hasTooManyColumns` it names more, and the content is incomplete. */
+  /**
+   * How many different columns the stash may name. If `hasTooManyColumns`, it names more, and the content is
+   * incomplete.
+   */
   readonly columnsMax: number;
   readonly hasTooManyColumns: boolean;
   /** Names the place of a row in messages: `chunk 7, rows[3]`. */
@@ -16,15 +19,15 @@ export interface StashContent {
 }
 
 /**
- * A chunk that is only a header has columns but no row. Its columns get positions before the next row: negative ones,
- * of which each such chunk takes `headerPositions`, for at most `headersMax` such chunks.
+ * A chunk that is only a header has columns but no row. Its columns get negative positions, before the next row. Each
+ * such chunk takes `headerPositions` of them, and at most `headersMax` such chunks are counted.
  */
 const headerPositions = 2 ** 20;
 const headersMax = 2 ** 31;
 
 /**
- * How many different columns a stash may name where the event of its import sets no limit. Must not change: replay
- * would give other outcomes.
+ * How many different columns a stash may name if the event of its import sets no limit. Must not change: replay would
+ * give other outcomes.
  */
 export const defaultColumnsMax = 10_000;
 
@@ -48,7 +51,7 @@ export class StashContentBuilder {
     this.#columnsMax = columnsMax;
   }
 
-  /** Whether it names too many columns already: what follows is not looked at. */
+  /** Whether the stash already names too many columns. Further blocks are then ignored. */
   get hasTooManyColumns(): boolean {
     return this.#profile.columnCount > this.#columnsMax;
   }
@@ -60,7 +63,7 @@ export class StashContentBuilder {
         this.#serials.push(serial);
         this.#starts.push(this.#profile.rows);
       }
-      // Above the limit the import is refused anyway, so no more runs are kept.
+      // Above the limit the import is refused anyway, so further runs are not kept.
       this.#segments.push({
         key: segment,
         profile: { ...profile, columns: this.#formOf(profile) },
@@ -96,8 +99,8 @@ export class StashContentBuilder {
   }
 
   /**
-   * The columns with only what decides how rows are read (`isPlain`); the places of misfits are kept for the whole
-   * stash only.
+   * The columns, with only the parts that decide how rows are read (`isPlain`). The places of misfits are kept once,
+   * for the whole stash.
    */
   #formOf({ columns }: Profile): readonly ColumnProfile[] {
     const form = columns.map(({ id, stored, misfits }): ColumnProfile => ({

@@ -1,11 +1,11 @@
 /**
- * The order of a stash's chunks (docs/spec/decisions.md 3 and 6): by number if all serials are integers, with ties by
- * code point; else by code point.
+ * The order of a stash's chunks (docs/spec/decisions.md 3 and 6). If all serials are integers, chunks are ordered by
+ * number, and ties by code point. Otherwise all are ordered by code point.
  */
 
 const digits = /^0*([0-9]*)$/;
 
-/** A string that sorts by code point as the serial's number does; null if the serial is no integer. */
+/** A string whose order by code point is the numeric order of the serial; null if the serial is no integer. */
 export function numericOrderOf(serial: string): string | null {
   const match = digits.exec(serial);
   // A serial has at most 256 characters, so three digits hold the length.

@@ -2,8 +2,8 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { LineText, StoredTable } from '../../src/storage/database/stored-table.ts';
 
 /**
- * A stash, from its first chunk until a while after its end (docs/spec/decisions.md 3 and 6). A name may be used by
- * several in turn.
+ * A stash, from its first chunk until a while after its end (docs/spec/decisions.md 3 and 6). Several stashes may use a
+ * name one after another.
  */
 export const StashEntity = defineEntity({
   name: 'Stash',
@@ -26,7 +26,7 @@ export const StashEntity = defineEntity({
     rows: p.integer(),
     /** The number of columns in the profiles of its blocks, added up. */
     profiledColumns: p.integer(),
-    /** How many of its serials are not integers; if none, chunks are in the order of numbers. */
+    /** How many of its serials are not integers. If none, chunks are in numeric order. */
     words: p.integer(),
     /** When it was deleted or expired; null before that. */
     endedAt: p.bigint('number').nullable(),
@@ -40,8 +40,8 @@ export const StashEntity = defineEntity({
 export const storedStashes = StoredTable.of(StashEntity, { without: ['cleared'] });
 
 /**
- * The blocks of a chunk, at least one; a block without rows has no segment. Never updated, except `stash` when the
- * chunk is replaced.
+ * The blocks of a chunk, at least one. A block without rows has no segment. A block is never updated, except that
+ * `stash` changes when the chunk is replaced.
  */
 export const ChunkBlockEntity = defineEntity({
   name: 'ChunkBlock',

@@ -1,4 +1,4 @@
-/** Stashes and their parts, and the changes of these. */
+/** Stashes and their parts, and the changes of both. */
 import type { Profile } from '../../src/language/values/profile.ts';
 import type { TeamChange } from '../teams/team.ts';
 
@@ -20,7 +20,7 @@ export interface Stash {
   readonly profiledColumns: number;
   /** How many of its serials are not integers. */
   readonly words: number;
-  /** When it was deleted, or expired and an event has noted it; null before that. */
+  /** When the stash was deleted, or when an event noted that it had expired; null before that. */
   readonly endedAt: number | null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Garbage collection of stashes: replaced chunks, chunks of ended stashes, and ended stashes that need not be
- * remembered any more.
+ * Garbage collection of stashes: replaced chunks, chunks of ended stashes, and ended stashes that need no longer be
+ * remembered.
  */
 import { removeRows, thingsAtOnce } from '../../src/log/garbage.ts';
 import type { Garbage, RemoveGarbage } from '../../src/log/model.ts';
@@ -35,7 +35,7 @@ const clearStashes: RemoveGarbage = async (database) => {
   return dropped > 0 ? dropped : removeRows(database, 'update stashes set cleared = true where key = $1', [ended.key]);
 };
 
-/** Removes stashes whose end need not be remembered any more. */
+/** Removes stashes whose end need no longer be remembered. */
 const forgetStashes: RemoveGarbage = (database, later) =>
   removeRows(
     database,

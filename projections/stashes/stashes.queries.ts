@@ -1,4 +1,4 @@
-/** What HTTP reads of stashes. */
+/** The queries of HTTP about stashes. */
 import type { Database } from '../../src/storage/database/database.ts';
 import type { Statement } from '../../src/storage/database/pipelined-client.ts';
 import type { ChunkTarget } from './stash-bounds.ts';
@@ -6,7 +6,7 @@ import type { ChunkTarget } from './stash-bounds.ts';
 interface TargetRow {
   readonly stashes: number;
   readonly stashesMax: number | null;
-  /** Null if there never was a stash of the name, as all that follows. */
+  /** Null, like all fields below, if there never was a stash of the name. */
   readonly chunks: number | null;
   readonly rows: number;
   readonly profiledColumns: number;
@@ -17,7 +17,7 @@ interface TargetRow {
   readonly columnsBefore: number;
 }
 
-/** One statement, so that the chunk is counted in its stash. */
+/** One statement, so that the stash's counts and its chunk come from one snapshot. */
 const selectTarget: Statement<TargetRow> = {
   name: 'read_chunk_target',
   text: `select teams.stashes::float8, teams.stashes_max::float8 as "stashesMax", last.chunks, last.rows,
@@ -43,7 +43,7 @@ export class StashQueries {
     this.#database = database;
   }
 
-  /** Where a team's chunk with this serial is to go. Throws if there is no such team. */
+  /** The place of a team's chunk with this serial. Throws if there is no such team. */
   async chunkTarget(teamId: string, stashId: string, serial: string): Promise<ChunkTarget> {
     const {
       rows: [found],

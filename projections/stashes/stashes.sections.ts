@@ -1,4 +1,4 @@
-/** What replay must reproduce of stashes. */
+/** The parts of stashes that replay must reproduce. */
 import { logTimes, type Section } from '../../src/log/compare/section.ts';
 import { endedStashLife } from './live-stash.ts';
 import { storedChunkBlocks, storedStashes } from './stash.entity.ts';

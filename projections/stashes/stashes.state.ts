@@ -5,7 +5,7 @@ import type { SegmentStates } from '../segments/segments.state.ts';
 import type { StashContent } from './stash-content.ts';
 import type { Stash, ChunkSize, Chunk, ChunkChange } from './stash.ts';
 
-/** What decisions about stashes read. */
+/** The states that decisions about stashes read. */
 export interface StashStates extends SegmentStates {
   readonly stashes: StashesState;
 }
@@ -31,7 +31,7 @@ export class StashesState {
     this.#newChunks = new PairMap(journal);
   }
 
-  /** A key for something new. Should it be taken after all, storing the batch fails. */
+  /** A key for a new object. If the key is taken after all, storing the batch fails. */
   newKey(): bigint {
     const key = this.#takeKey();
     this.#newKeys.add(key);

@@ -52,7 +52,7 @@ export async function findChunks(tx: Tx, names: readonly ChunkName[]): Promise<C
 }
 
 /** A block of a chunk, and its place in the stash. */
-export interface PlacedBlock extends ChunkBlock {
+interface PlacedBlock extends ChunkBlock {
   readonly serial: string;
   readonly number: number;
 }
@@ -64,7 +64,9 @@ const placedColumns = storedChunkBlocks.only('serial', 'number', 'segment', 'pro
 /** A block as an import reads it. */
 type PlacedRow = Pick<ChunkBlockRow, 'serial' | 'number' | 'segment' | 'profile' | 'ids'>;
 
-/** How many blocks are fetched at once, and how many columns their profiles may have, but for the first. */
+/**
+ * How many blocks are fetched at once, and how many columns their profiles may have in total, except the first block's.
+ */
 const blocksAtOnce = 100;
 const columnsAtOnce = 20_000;
 
@@ -102,7 +104,7 @@ export async function* findBlocks(tx: Tx, stash: bigint, asNumbers: boolean): As
   }
 }
 
-/** `insertStashes`: new stashes, fails if a key is taken; `updateStashes`: existing ones. */
+/** `insertStashes` stores new stashes, and fails if a key is taken. `updateStashes` stores existing ones. */
 export const insertStashes = storedStashes.insert('insert_stashes');
 export const updateStashes = storedStashes.update('update_stashes', [
   'chunks',

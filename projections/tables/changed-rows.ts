@@ -1,9 +1,12 @@
 import type { Extent } from './table.ts';
 
-/** By default, so many bytes are remembered: a bit for each row of 33 million. */
+/** By default, this many bytes are remembered: a bit for each of 33 million rows. */
 const defaultBytesMax = 4 * 1024 * 1024;
 
-/** Which rows of extents have changes, as bits by extent; the changes of these extents are known from the first on. */
+/**
+ * Which rows of extents have changes, as bits by extent. For each of these extents, all changes since its first are
+ * known.
+ */
 export class ChangedRows {
   readonly #bits = new Map<bigint, Uint8Array>();
   readonly #bytesMax: number;
@@ -14,8 +17,8 @@ export class ChangedRows {
   }
 
   /**
-   * Begins to note the changes of an extent that has had none. Forgets the extents that were begun first, if it is too
-   * much to remember.
+   * Begins to note the changes of an extent that has none yet. If memory is full, forgets the extents that were begun
+   * first.
    */
   begin({ key, rows }: Extent): void {
     const bytes = Math.ceil(rows / 8);
@@ -35,7 +38,7 @@ export class ChangedRows {
     if (bits !== undefined && index >> 3 < bits.length) bits[index >> 3]! |= 1 << (index & 7);
   }
 
-  /** Whether a row may have a change: true also if that is not known. */
+  /** Whether a row may have a change; also true if that is unknown. */
   mayHave(extent: bigint, index: number): boolean {
     const bits = this.#bits.get(extent);
     return bits === undefined || index >> 3 >= bits.length || (bits[index >> 3]! & (1 << (index & 7))) !== 0;

@@ -1,21 +1,24 @@
-/** Whether a table issued the row IDs with which the rows of an overwrite come, and each comes once. */
+/** Checks the row IDs of an overwrite: this table must have issued each, and none may repeat. */
 import { runsOfStep, type RowIdIssuer, type RowIdRun, type RowIdRuns } from '../../src/language/events/row-id-runs.ts';
 import type { Steps } from '../../src/language/time-slices.ts';
 import { findRetainedPlace } from './retained-places.ts';
 import type { IssuedIds } from './table.ts';
 
-/** The first row whose ID does not fit. */
-export interface RowIdMisfit {
+/** The first row whose ID is refused. */
+interface RowIdMisfit {
   readonly run: RowIdRun;
   readonly row: number;
-  /** Whether an earlier row has the ID too; else it is the ID of no row that the table ever had. */
+  /** Whether an earlier row has the same ID. If not, the table never had a row with this ID. */
   readonly isRepeated: boolean;
 }
 
-/** `tooMany`: the IDs are in more runs than are looked at (`runsMax`). */
+/** `tooMany`: the IDs have more runs than are checked (`runsMax`). */
 export type RowIdCheck = 'fit' | 'tooMany' | RowIdMisfit;
 
-/** `issuedBy` gives which IDs were issued, in any generation of the table; null if the table never had the issuer. */
+/**
+ * `issuedBy` returns the IDs that an issuer issued, in any generation of the table; null if the table never had the
+ * issuer.
+ */
 export function* checkRowIds(
   runs: RowIdRuns | 'tooMany' | null,
   issuedBy: (issuer: RowIdIssuer) => IssuedIds | null,
@@ -42,7 +45,7 @@ export function* checkRowIds(
 function findUnissued(issued: IssuedIds | null, { first, count, row }: RowIdRun): number | null {
   if (issued === null) return row;
   const rows = Math.min(count, Math.max(0, issued.rows - first));
-  // A row with a retained ID was never issued the ID of its place.
+  // A row with a retained ID does not have the ID of its place, so that ID was never issued.
   const retained = findRetainedPlace(issued.retained, first, rows);
   if (retained !== null) return row + retained - first;
   return rows < count ? row + rows : null;

@@ -1,10 +1,10 @@
 /**
  * Compaction moves rows to where they can be read fast: it stores rows that need conversion as they are presented, and
- * merges the rows of many small extents into one segment. It changes only where bodies are and in which form: never
- * which extents exist, nor indexes, versions or changes (ARCHITECTURE.md, "What a table is made of").
+ * merges the rows of many small extents into one segment. It changes only where bodies are and in which form. It never
+ * changes extents, indexes, versions or changes (ARCHITECTURE.md, "What a table is made of").
  *
- * Each step first writes a new segment, which nothing refers to yet, then repoints extents to it in a transaction of
- * milliseconds. That raises the layout of the partition, which invalidates decisions based on the old places. Garbage
+ * Each step first writes a new segment, which nothing refers to yet. A transaction of a few milliseconds then repoints
+ * extents to it, and raises the layout of the partition, which invalidates decisions based on the old places. Garbage
  * collection removes the old segment.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -32,7 +32,7 @@ const mergeBytesMax = 1024 * 1024;
 /** How many rows are converted before the event loop gets a turn. */
 const rowsAtOnce = 200;
 
-/** Runs a step of either kind. Resolves to whether there was work. */
+/** Runs a step of either kind. Resolves to whether there was any work. */
 export async function compactOnce(database: Database): Promise<boolean> {
   return (await convertExtent(database, new UnconvertibleExtents())) || (await mergeExtents(database));
 }
@@ -49,12 +49,13 @@ interface MovedExtent extends FoundExtent {
   /** Where its rows are now. */
   readonly newSegment: string;
   readonly newFirst: number;
-  /** The schema version under which the bodies are presented now; null: they were copied. */
+  /** The schema version under which the bodies are now presented; null: they were copied. */
   readonly presented: string | null;
 }
 
 /**
- * Extents of present generations whose rows are not stored as their table presents them; not tails, which still grow.
+ * Extents of present generations whose rows are not stored as their table presents them. Tails are left out, because
+ * they still grow.
  */
 const selectUnpresented = `
   select extents.key, extents.segment, extents.first, extents.rows, ${formInSql('extents', 'extents.presented', latest.widened)} as form,
@@ -83,8 +84,8 @@ interface UnpresentedExtent extends FoundExtent {
 }
 
 /**
- * Stores the rows of one extent as they are presented. Resolves to whether there was one. Rejects if a body of it
- * cannot be read, and then adds it to `unconvertible`: the next step leaves it alone.
+ * Stores the rows of one extent as they are presented. Resolves to whether there was such an extent. If a body cannot
+ * be read, rejects and adds the extent to `unconvertible`, so that the next step leaves it alone.
  */
 export async function convertExtent(database: Database, unconvertible: UnconvertibleExtents): Promise<boolean> {
   const {
@@ -136,8 +137,8 @@ async function presented(
 }
 
 /**
- * The table with the most small extents, if there are enough to merge. The index alone yields the candidates, mostly
- * none; only their extents are read.
+ * The table with the most small extents, if it has enough to merge. The index alone yields the candidates, mostly none.
+ * Only extents of candidates are read.
  */
 const selectScattered = `
   with candidates as materialized (
@@ -153,7 +154,10 @@ const selectScattered = `
   ) small
   where small.extents >= ${mergeExtentsMin} order by small.extents desc limit 1`;
 
-/** The check for the tail is in the same statement, because a tail grows until it closes; it never opens again. */
+/**
+ * One statement reads the extents and checks for the tail, because a tail grows until it closes. A closed tail never
+ * opens again.
+ */
 const selectSmall = `
   select extents.key, extents.segment, extents.first, extents.rows, extents.bytes
   from extents join tables on ${isShownNow}
@@ -176,11 +180,11 @@ export async function mergeExtents(database: Database): Promise<boolean> {
     rows += extent.rows;
     bytes += extent.bytes;
   }
-  // An overwrite or the deletion of the table came in between.
+  // An overwrite or the deletion of the table came first.
   if (small.length < 2) return false;
   if (merged.length < 2) {
-    // It exceeds a limit together with the next one. Left as it is, it would be found again and again, and no other
-    // table would.
+    // This extent and the next one together exceed a limit. Without this mark, each step would find them again, and
+    // would reach no other table.
     await database.pool.query('update extents set merged = true where key = $1', [small[0]!.key]);
     return true;
   }
@@ -195,8 +199,8 @@ export async function mergeExtents(database: Database): Promise<boolean> {
 
 /**
  * Writes a segment that nothing refers to yet, with the retained IDs and file references of its rows. `fill` writes the
- * rows, and gives their extents. It commits without a flush: the commit that repoints the extents flushes everything
- * written before it.
+ * rows and returns their extents. The transaction commits without a flush: the later commit that repoints the extents
+ * flushes everything written before it.
  */
 async function createSegment(
   database: Database,
@@ -205,7 +209,7 @@ async function createSegment(
 ): Promise<readonly MovedExtent[]> {
   return inTransaction(database.pool, async (client) => {
     await client.query('set local synchronous_commit = off');
-    // Uses one key of the thousand that each value of the sequence stands for.
+    // Uses one key of the thousand that each value of the sequence reserves.
     const {
       rows: [next],
     } = await client.query<{ key: string }>(`select nextval('local_keys') as key`);
@@ -290,7 +294,7 @@ const insertIdle = new RowsStatement<MovedExtent>(
   insert into segments (key, rows) select distinct on (moved.segment) moved.segment, 0 from ${moved('moved')} ${orIdleSince}`,
 );
 
-/** Repoints extents to the new places of their rows, except those that something else has moved meanwhile. */
+/** Repoints extents to the new places of their rows, except extents that were moved in the meantime. */
 async function moveExtents(database: Database, partition: number, moved: readonly MovedExtent[]): Promise<void> {
   await inTransaction(database.pool, async (client) => {
     // Projectors lock this row first too, which prevents deadlocks.

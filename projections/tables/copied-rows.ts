@@ -1,9 +1,9 @@
-/** Rows for copies of tables: as they are presented, out of parts of extents. */
+/** Rows for copies of tables: presented rows, from parts of extents. */
 import { rowIdPrefix, rowIdSuffix } from '../../src/language/events/row-id.ts';
 import type { PresenterFor } from '../../src/language/values/presentation.ts';
 import { presentRows, type RowsOfPart } from './read/read-rows.ts';
 
-/** A row as it is presented, at its place. */
+/** A presented row, at its place. */
 export interface CopiedRow {
   readonly version: bigint;
   readonly ordinal: number;
@@ -13,12 +13,12 @@ export interface CopiedRow {
   readonly body: string;
 }
 
-/** A change of a row that a copy may have: its new body, null if it is deleted. */
+/** A change of a row that a copy may have: the new body, or null if the row is deleted. */
 export interface CopiedChange extends Omit<CopiedRow, 'body'> {
   readonly body: string | null;
 }
 
-/** Rows of an extent, by which a copy finds out what it lacks. */
+/** The counts of an extent. A copy compares them with its own to find the rows that it lacks. */
 export interface CopiedExtent {
   readonly key: bigint;
   readonly version: bigint;
@@ -27,7 +27,7 @@ export interface CopiedExtent {
   readonly bytes: number;
 }
 
-/** The rows of a part of an extent that are there: one at least. */
+/** The rows that a part of an extent has, at least one. */
 export interface RowsOfExtent extends RowsOfPart {
   readonly version: bigint;
   readonly ordinal: number;
@@ -40,7 +40,7 @@ export interface PartOfExtent {
   readonly ends: number;
 }
 
-/** Parts of so many rows at most, made one by one: there may be as many as rows. */
+/** Parts of at most this many rows. A generator, because there may be as many parts as rows. */
 export function* partsOf(
   extents: readonly (CopiedExtent & { readonly from: number })[],
   rowsMax: number,

@@ -1,4 +1,4 @@
-/** Reads tables for their copies (src/api/query): which there are, and what is in them, in a snapshot. */
+/** Reads tables for their copies (src/api/query), in a snapshot: which tables there are, and their contents. */
 import type { Database } from '../../src/storage/database/database.ts';
 import type { Statement } from '../../src/storage/database/pipelined-client.ts';
 import { TableSnapshot } from './table-snapshot.ts';
@@ -12,8 +12,8 @@ const selectExisting: Statement<{ readonly id: string }> = {
 };
 
 /**
- * Tables by what a query calls them: an ID or a name. Two of each are enough to know that it is not unique. One row at
- * least, if there is the team.
+ * Tables by the ID or name that a query uses. Two results for a name are enough to show that it is not unique. If the
+ * team exists, there is at least one row.
  */
 const selectNamed: Statement<{
   readonly suspended: boolean;
@@ -33,7 +33,7 @@ const selectNamed: Statement<{
     where teams.id = $1`,
 };
 
-/** A table whose name differs in case only. */
+/** A table whose name differs only in case. */
 const selectAlike: Statement<{ readonly name: string }> = {
   name: 'copy_alike',
   text: `select name from tables where team_id = $1 and not deleted and lower(name) = lower($3)
@@ -48,7 +48,7 @@ export class CopyQueries {
     this.#database = database;
   }
 
-  /** Reads tables as of one moment, at which everything is there that was acknowledged before. */
+  /** Reads tables as of one moment. The snapshot includes every write that was acknowledged before the call. */
   async inSnapshot<T>(work: (snapshot: TableSnapshot) => Promise<T>): Promise<T> {
     return this.#database.scans.with(async (client) => {
       void client.query(beginSnapshot);
@@ -61,8 +61,8 @@ export class CopyQueries {
   }
 
   /**
-   * The tables of a team, or of those linked to an app, with these names or IDs: one, or two where a name is not
-   * unique. An ID goes before names.
+   * The tables with these names or IDs, of a team, or of those linked to an app: one for each, or two if a name is not
+   * unique. An ID takes precedence over a name.
    */
   async tablesNamed(
     teamId: string,
@@ -79,15 +79,15 @@ export class CopyQueries {
   }
 
   /**
-   * The name of a table of the team, or linked to the app, that is this one in other letters, small or capital; none if
-   * there is no such table.
+   * The name of a table of the team, or linked to the app, that differs from this name only in case. Empty if there is
+   * none.
    */
   async tableAlike(teamId: string, appId: string | null, name: string): Promise<readonly string[]> {
     const { rows } = await this.#database.scans.with((client) => client.query(selectAlike, [teamId, appId, name]));
     return rows.map((row) => row.name);
   }
 
-  /** Which of these tables are there, and not deleted. */
+  /** Which of these tables exist and are not deleted. */
   async existing(tableIds: readonly string[]): Promise<Set<string>> {
     const { rows } = await this.#database.scans.with((client) => client.query(selectExisting, [tableIds]));
     return new Set(rows.map(({ id }) => id));

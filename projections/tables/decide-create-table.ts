@@ -68,7 +68,7 @@ export function decideCreateTable(
   const linkedAppIds = data.appsToLink === null ? null : [...new Set(data.appsToLink)];
   return apply(
     [
-      // A new table has no rows stored under an older schema, even if its own rows widened the given schema.
+      // A new table has no rows stored under an older schema, even if its rows widened the given schema.
       { kind: 'table', table: { ...placed.table, widened: 0n } },
       ...(linkedAppIds === null ? [] : [{ kind: 'appLinks', tableId: data.tableId, appIds: linkedAppIds } as const]),
       ...placed.changes,

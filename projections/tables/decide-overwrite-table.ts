@@ -17,7 +17,8 @@ import { checkRowIds } from './check-row-ids.ts';
 import { unchangedTable } from './guards.ts';
 
 /**
- * All versions are below this; a `$rowID` that is no row ID is encoded as all ones (src/language/events/row-bodies.ts).
+ * All versions are below this. A `$rowID` that is not a row ID is encoded as all ones
+ * (src/language/events/row-bodies.ts).
  */
 const noRowIdVersion = 2n ** 63n;
 
@@ -68,7 +69,7 @@ export function decideOverwriteTable(
 }
 
 /**
- * Refuses the first row with an ID that this table never issued, or that an earlier row has too (docs/spec/decisions.md
+ * Refuses the first row whose ID this table never issued, or whose ID an earlier row also has (docs/spec/decisions.md
  * 2).
  */
 function refusedRowIds({ tables }: TableStates, { id }: Table, event: Event, rows: ArrivedRows): Refusal | null {

@@ -1,5 +1,9 @@
 import type { Event, EventOf } from '../../src/language/events/event.ts';
+import { changeColumns, type ChangedColumns, type UnsafeChange } from '../../src/language/values/change-columns.ts';
+import type { ColumnMisfits } from '../../src/language/values/column-misfits.ts';
 import { displayColumns } from '../../src/language/values/display-columns.ts';
+import type { Refusal } from '../../src/language/values/refusal.ts';
+import type { TableSchema } from '../../src/language/values/table-schema.ts';
 import { apply, refusedWith } from '../../src/log/batch/decision.ts';
 import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { Table, TableChange } from './table.ts';
@@ -7,28 +11,73 @@ import type { TableStates } from './tables.state.ts';
 import { unchangedTable } from './guards.ts';
 
 /**
- * Changes the name of a table and the display names of its columns. Guards: table, suspension, If-Match, columns. A
- * patch that changes no name changes no version. Column types stay, so rows read as before.
+ * Changes the name of a table, and its columns. Guards: table, suspension, If-Match, columns, cells. A patch that
+ * changes nothing changes no version. Rows stay as they are stored; after other changes than of names they read
+ * differently (docs/decisions/0077).
  */
 export function decidePatchTable(
   states: TableStates,
-  { data }: Event<EventOf<'TablePatchRequested'>>,
+  event: Event<EventOf<'TablePatchRequested'>>,
   at: LogPlace,
 ): Decision<TableChange> {
+  const { data } = event;
   const found = unchangedTable(states, data, at);
   if ('refused' in found) return found.refused;
   const { table } = found;
   const before = states.tables.schema(table);
-  const displayed = displayColumns(before, data.columns);
-  if ('refusal' in displayed) return refusedWith(displayed.refusal);
+  const changed = changedColumns(before, data, at.version);
+  if ('refusal' in changed) return refusedWith(changed.refusal);
+
+  const { schema, rereads, unsafe } = changed;
+  const misfits = unsafe.length === 0 ? [] : misfitsOf(states, event, table);
+  if (misfits === null) return apply([], table.version, { untried: true });
+  if (misfits.length > 0 && data.columnChanges!.onMisfit === 'abort')
+    return refusedWith(refusalOfMisfits(unsafe, misfits));
 
   // After this point it must succeed.
-  const { schema } = displayed;
+  const result = unsafe.length === 0 ? {} : { misfits };
   const name = data.name ?? table.name;
-  if (schema === before && name === table.name) return apply([], table.version);
-  const schemaVersion = schema === before ? table.schemaVersion : at.version;
-  const next: Table = { ...table, name, version: at.version, schemaVersion };
+  if (schema === before && name === table.name) return apply([], table.version, result);
+  const next: Table = {
+    ...table,
+    name,
+    version: at.version,
+    schemaVersion: schema === before ? table.schemaVersion : at.version,
+    widened: rereads ? at.version : table.widened,
+  };
   const changes: TableChange[] = [{ kind: 'table', table: next }];
   if (schema !== before) changes.push({ kind: 'schema', tableId: table.id, version: at.version, schema });
-  return apply(changes, at.version);
+  return apply(changes, at.version, result);
+}
+
+/** The schema with the changes that the event asks for, at a version. */
+export function changedColumns(
+  schema: TableSchema,
+  { columns, columnChanges }: EventOf<'TablePatchRequested'>,
+  version: bigint,
+): ChangedColumns | { readonly refusal: Refusal } {
+  if (columnChanges !== undefined) return changeColumns(schema, columnChanges, version, columnChanges.columnsMax);
+  const displayed = displayColumns(schema, columns);
+  return 'refusal' in displayed ? displayed : { ...displayed, rereads: false, unsafe: [] };
+}
+
+/** The cells that do not fit the new types; null if the rows of this version were not tried. */
+function misfitsOf(
+  { tables }: TableStates,
+  event: Event<EventOf<'TablePatchRequested'>>,
+  { version }: Table,
+): readonly ColumnMisfits[] | null {
+  const { tried } = event.data.columnChanges!;
+  return tables.trial(event) ?? (tried?.version === version ? tried.misfits : null);
+}
+
+/** Why a change of types is refused: for the first of the columns with a misfit. */
+export function refusalOfMisfits(unsafe: readonly UnsafeChange[], misfits: readonly ColumnMisfits[]): Refusal {
+  const { id, cells, rowId, value } = misfits[0]!;
+  const { place, type } = unsafe.find((change) => change.id === id)!;
+  const which = cells === 1 ? 'one cell does' : `${cells} cells do`;
+  return {
+    type: 'column_has_invalid_value',
+    message: `${place}: ${which} not fit the type ${type}: the first is ${value}, in the row ${rowId}`,
+  };
 }

@@ -1,7 +1,7 @@
 import type { LogPlace } from '../../src/log/batch/decision.ts';
 import type { Table, TableChange } from './table.ts';
 
-/** Ends the present generation of a table, because of an overwrite or because the table is deleted. */
+/** Ends the present generation of a table, because an overwrite replaces it or because the table is deleted. */
 export function endGeneration(
   { id, generation, schemaVersion, widened }: Table,
   { version, time }: LogPlace,

@@ -1,17 +1,17 @@
-/** SQL of what garbage collection asks of generations that were replaced, or that ended with their table. */
+/** SQL conditions of garbage collection on generations that were replaced, or that ended with their table. */
 import { outcomesKept } from '../../src/log/outcomes/recorded-outcome.ts';
 import { oldestOfPartitions } from '../../src/log/quarantine/held-in-sql.ts';
 
 /**
- * Retained row IDs of a replaced generation are parts of answers, which can be repeated as long as outcomes are stored.
- * After that, in milliseconds of log time, the generation is forgotten.
+ * How long an ended generation is remembered, in milliseconds of log time. Answers contain its retained row IDs, and
+ * can be repeated as long as outcomes are stored. After that the generation is forgotten.
  */
 export const rememberedAnswers = outcomesKept;
 
 /** Whether garbage collection may have forgotten a generation. `last` has the log time of the partition. */
 export const isForgettableInSql = `ended.ended_at < last.time - ${rememberedAnswers}`;
 
-/** The extents of an ended generation. The range of versions keeps the scan away from other generations. */
+/** The extents of an ended generation. The range of versions limits the scan to this generation. */
 export const ofGeneration = `extents.table_id = ended.table_id and extents.generation = ended.version
   and extents.version >= ended.version and extents.version < ended.ended`;
 

@@ -3,17 +3,17 @@ import { PairMap } from '../../src/log/batch/pair-map.ts';
 import { UndoMap, type UndoJournal } from '../../src/log/batch/undo-journal.ts';
 import type { Extent } from './table.ts';
 
-/** Extents by key, and by table, version and ordinal, which row IDs name. */
+/** Extents by key, and by the table, version and ordinal that row IDs name. */
 export class ExtentMap {
   readonly #journal: UndoJournal | null;
   readonly #byKey: Map<bigint, Extent>;
   /**
-   * By table, version and ordinal. The table is needed, because partitions may issue the same versions. Nested maps,
-   * because a joined text would have to be made for each look-up.
+   * By table, version and ordinal. The table is needed because partitions may issue the same versions. The maps are
+   * nested because a joined key would have to be built for each look-up.
    */
   readonly #byName = new Map<string, PairMap<bigint, number, Extent>>();
 
-  /** `journal`: notes how to take changes back; null: they stay. */
+  /** `journal`: records how to undo changes; null: changes are final. */
   constructor(journal: UndoJournal | null) {
     this.#journal = journal;
     this.#byKey = journal === null ? new Map<bigint, Extent>() : new UndoMap<bigint, Extent>(journal);

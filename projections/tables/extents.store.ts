@@ -1,4 +1,4 @@
-/** Reads and writes extents, their rows and the changes of these: set-based, one statement per kind. */
+/** Reads and writes extents, their rows and changes: set-based, one statement per kind. */
 import type { Statement, Tx } from '../../src/storage/database/pipelined-client.ts';
 import { RowsStatement } from '../../src/storage/database/rows-statement.ts';
 import type { RowAddress } from '../../src/language/events/row-id.ts';
@@ -24,7 +24,7 @@ export async function findTails(tx: Tx, tableIds: readonly string[]): Promise<Ex
 }
 
 /** Names an extent: the event of this version added it to the table under this ordinal. */
-export type WantedExtent = Pick<Extent, 'tableId' | 'version' | 'ordinal'>;
+type WantedExtent = Pick<Extent, 'tableId' | 'version' | 'ordinal'>;
 
 const wantedExtent = storedExtents.parameters('tableId', 'version', 'ordinal');
 
@@ -38,12 +38,12 @@ const selectExtents = new RowsStatement<WantedExtent, Extent>(
     ) extents on true`,
 );
 
-/** Whether Postgres has numbers for it. */
+/** Whether Postgres can represent both numbers. */
 const isPossible = ({ version, ordinal }: RowIdIssuer): boolean => version < 2n ** 63n && ordinal < 2 ** 31;
 
 /**
- * These extents, of any generation that is not forgotten; unknown ones are left out, also those with numbers out of
- * range for Postgres.
+ * These extents, of any generation that is not forgotten. Leaves out unknown extents, and extents with numbers that
+ * Postgres cannot represent.
  */
 export async function findExtents(tx: Tx, wanted: readonly WantedExtent[]): Promise<Extent[]> {
   const possible = wanted.filter(isPossible);
@@ -51,8 +51,8 @@ export async function findExtents(tx: Tx, wanted: readonly WantedExtent[]): Prom
 }
 
 /**
- * A pack is taken apart once if it may have wanted entries, however many. `is true` keeps the planner from a join,
- * which it would make of loops, because it takes the entries of packs to be few.
+ * A pack is unpacked once if it may have wanted entries, however many. `is true` prevents a join: the planner would
+ * execute it as nested loops, because it underestimates the entries of packs.
  */
 const selectIssuedIds: Statement<IssuedIds> = {
   name: 'select_issued_ids',
@@ -72,8 +72,8 @@ const selectIssuedIds: Statement<IssuedIds> = {
 };
 
 /**
- * Which row IDs these extents of forgotten generations issued; unknown ones are left out, also those with numbers out
- * of range for Postgres.
+ * The row IDs that these extents of forgotten generations issued. Leaves out unknown extents, and extents with numbers
+ * that Postgres cannot represent.
  */
 export async function findIssuedIds(tx: Tx, tableId: string, wanted: readonly RowIdIssuer[]): Promise<IssuedIds[]> {
   const possible = wanted.filter(isPossible);
@@ -120,7 +120,7 @@ const selectRows = new RowsStatement<WantedRow, Extent & FoundRow>(
     ${wantedRow.join}`,
 );
 
-/** These rows of present generations, as stored; unknown ones are left out. */
+/** These rows of present generations, as stored. Leaves out unknown rows. */
 export async function findRows(tx: Tx, wanted: readonly WantedRow[]): Promise<StoredRow[]> {
   const found = await selectRows.find(tx, wanted);
   return found.map(({ rowIndex, changeVersion, changeBody, tailVersion, storedBody, ...extent }) => {
@@ -128,7 +128,7 @@ export async function findRows(tx: Tx, wanted: readonly WantedRow[]): Promise<St
   });
 }
 
-// Does not rely on `changed` of Postgres: a batch in flight may have set it before the change itself is visible.
+// Does not rely on `changed` in Postgres: a batch in flight may have set it before the change itself is visible.
 const rowOfKnownExtent = rowAtIndex('wanted', 'wanted.index', latest, 'wanted.may_have_change');
 
 const selectRowsOfExtents = new RowsStatement<
@@ -159,7 +159,7 @@ export async function findRowsOfExtents(tx: Tx, wanted: readonly WantedPlace[]):
   return (await findPlaces(tx, wanted)).map((found) => toStoredRow(wanted[found.at]!.extent, found));
 }
 
-/** The same without rows that are not there (yet): the extents may be newer than what is visible. */
+/** As `findRowsOfExtents`, without rows that are not visible (yet): the extents may be newer than the snapshot. */
 export async function findVisibleRowsOfExtents(tx: Tx, wanted: readonly WantedPlace[]): Promise<StoredRow[]> {
   const visible = (await findPlaces(tx, wanted)).filter(
     ({ changeVersion, storedBody }) => changeVersion !== null || storedBody !== null,
@@ -167,15 +167,15 @@ export async function findVisibleRowsOfExtents(tx: Tx, wanted: readonly WantedPl
   return visible.map((found) => toStoredRow(wanted[found.at]!.extent, found));
 }
 
-/** `insertExtents`: new extents, fails if a key is taken; `updateExtents`: existing ones. */
+/** `insertExtents` stores new extents, and fails if a key is taken. `updateExtents` stores existing ones. */
 export const insertExtents = storedExtents.insert('insert_extents');
 export const updateExtents = storedExtents.update('update_extents', ['rows', 'bytes', 'changed', 'deleted']);
 
 export const insertTailRows = storedSegmentRows.insert('insert_tail_rows');
 
 /**
- * `insertChanges`: of rows without a change, fails if there is one; `upsertChanges`: of rows that have one, which takes
- * half as long again.
+ * `insertChanges` stores changes of rows that have none, and fails if there is one. `upsertChanges` stores changes of
+ * rows that have one, and takes half as long again.
  */
 export const insertChanges = storedChanges.insert('insert_changes');
 export const upsertChanges = storedChanges.upsert('upsert_changes', ['version', 'body']);

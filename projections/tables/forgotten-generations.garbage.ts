@@ -1,7 +1,7 @@
 /**
- * Forgets replaced generations. Their extents go, and `issued_ids` says from then on which row IDs they issued: an
- * overwrite may come with any of these, and an ID that the table never issued is refused (docs/spec/decisions.md 2).
- * Nothing else of such a generation is ever looked up (docs/decisions/0066).
+ * Forgets replaced generations: removes their extents, and records in `issued_ids` which row IDs these issued. An
+ * overwrite may come with any of these IDs, and is refused if it comes with an ID that the table never issued
+ * (docs/spec/decisions.md 2). Nothing else of such a generation is ever looked up (docs/decisions/0066).
  */
 import type pg from 'pg';
 import type { Database } from '../../src/storage/database/database.ts';
@@ -10,26 +10,26 @@ import { inTransaction } from '../../src/storage/database/transaction.ts';
 import { rowsAtOnce } from '../../src/log/garbage.ts';
 import { oldestGenerations, ofGeneration, rememberedAnswers } from './ended-generations.ts';
 
-/** How many generations a step looks at. It moves `rowsAtOnce` extents at most. */
+/** How many generations a step takes. It moves `rowsAtOnce` extents at most. */
 const generationsAtOnce = 500;
 
 /** A pack is full once its entries count this many bytes: about 256 entries whose rows retain no IDs. */
 const packBytes = 4096;
 const entryBytes = 16;
 
-/** SQL: bytes of an entry. Each run of rows that retain an ID has 8 (retained-places.ts). */
+/** SQL: the bytes of an entry. Each run of rows that retain an ID has 8 bytes (retained-places.ts). */
 const bytesOfEntry = `${entryBytes} + coalesce(length(retained), 0)`;
 
 /**
- * SQL: whether an extent issued any row ID. It issued none if all its rows retain one, because these are one run from 0
- * on (retained-places.ts).
+ * SQL: whether an extent issued any row ID. It issued none if all its rows retain one, because those rows are then one
+ * run from 0 on (retained-places.ts).
  */
 export const issuedAnyInSql = (extent: string): string =>
   `${extent}.retained is distinct from int4send(0) || int4send(${extent}.rows)`;
 
 /**
  * Forgets cleared generations, and the row IDs that their rows retained, once no answer can repeat the IDs. Resolves to
- * how much was removed.
+ * the number of removed rows.
  */
 export async function forgetGenerations(database: Database, later: number): Promise<number> {
   const { rows: due } = await database.pool.query<{ table_id: string; version: string }>(
@@ -50,9 +50,9 @@ export async function forgetGenerations(database: Database, later: number): Prom
 }
 
 /**
- * Forgets generations of a table, as far as there is no older one. Removes `rowsMax` rows at most, besides the
- * generations. Two processes that do so take turns: the second would make a pack of what the first has moved to
- * another. Maintenance runs in one process, unless that has lost its session.
+ * Forgets generations of a table, but none that has an older one. Removes `rowsMax` rows at most, besides the
+ * generations. Two processes that do so take turns: otherwise the second would pack extents that the first has already
+ * moved to another pack. Maintenance runs in a second process only if the first has lost its session.
  */
 function forgetGenerationsOf(
   { pool, schema }: Database,
@@ -82,19 +82,19 @@ async function forgetAlone(
       where generations.table_id = $1 order by generations.version limit $2`,
     [tableId, due.size],
   );
-  // The oldest first, because packs are added behind others.
+  // The oldest first, because a pack is added after those of older generations.
   const other = oldest.findIndex(({ version }) => !due.has(version));
   const versions = (other === -1 ? oldest : oldest.slice(0, other)).map(({ version }) => version);
   if (versions.length === 0) return 0;
   const ids = await removeRows(removeRetainedIds, [tableId, versions, rowsMax]);
   if (ids >= rowsMax) return ids;
-  // The extents of a deleted table go with the rest of it.
+  // The extents of a deleted table are removed with the rest of the table.
   const extents = oldest[0]!.deleted ? 0 : await removeRows(packExtents, [tableId, versions, rowsMax - ids]);
   if (ids + extents >= rowsMax) return ids + extents;
   return ids + extents + (await removeRows(removeGenerations, [tableId, versions]));
 }
 
-/** The row IDs that rows of these generations retained, unless others show the same rows. */
+/** The row IDs that rows of these generations retained, unless other extents show the same rows. */
 const removeRetainedIds = `delete from retained_ids using (
     select retained_ids.segment, retained_ids.index from generations ended
     join extents on ${ofGeneration} and extents.retained is not null
@@ -106,8 +106,9 @@ const removeRetainedIds = `delete from retained_ids using (
   ) old where retained_ids.segment = old.segment and retained_ids.index = old.index`;
 
 /**
- * Moves extents into the last pack of their table, and into further ones. Also removes their segments, once nothing
- * shows these: garbage collection has removed the rows, or will, because an ended generation makes its segments idle.
+ * Moves extents into the last pack of their table, and into further ones. Also removes their segments, if no other
+ * extent shows them. Garbage collection removes the rows of these segments, because an ended generation makes its
+ * segments idle.
  */
 const packExtents = `
   with gone as (

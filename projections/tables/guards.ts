@@ -28,7 +28,7 @@ interface TableRequest {
 
 type UsableTable = { readonly table: Table; readonly team: Team } | { readonly refused: Decision<never> };
 
-/** The table, if the team has it and may use it, and it has not changed since the client saw it. */
+/** The table, if the team has it and may use it, and if it has not changed since the client saw it. */
 export function unchangedTable(
   states: TableStates,
   { teamId, tableId, ifMatch }: TableRequest,
@@ -46,22 +46,22 @@ export function usableTable(states: TableStates, teamId: string, tableId: string
   return unchangedTable(states, { teamId, tableId, ifMatch: null }, { gaps: [] });
 }
 
-/** What the first guards look at: the version of the team's table, and whether the team is suspended. */
+/** The input of the first guards: the version of the team's table, and whether the team is suspended. */
 export interface Target {
   readonly version: bigint;
   readonly suspended: boolean;
 }
 
 /**
- * Why the first guards refuse a request on a whole table, whatever its rows are; null if they do not. `target`: null if
- * there is none.
+ * Why the first guards refuse a request on a whole table, whatever its rows are; null if they do not. `target` is null
+ * if there is no such table.
  */
 export function refusalOf(target: Target | null, ifMatch: bigint | null, at: Pick<LogPlace, 'gaps'>): Refusal | null {
   if (target === null) return { type: 'table_not_found', message: 'there is no such table' };
   return suspension(target) ?? changedSince('table', target.version, ifMatch, at);
 }
 
-/** Why a new table is refused, whatever is in it; null if it is not. */
+/** Why a new table is refused, whatever its content is; null if it is not. */
 export function refusalOfNew(
   team: Pick<Team, 'suspended' | 'tables' | 'tablesMax'>,
   { tablesMax }: TableLimits,
@@ -69,10 +69,15 @@ export function refusalOfNew(
   return suspension(team) ?? exceededQuota(team, 'tables', 1, tablesMax);
 }
 
-/** Whether the first guards of a request certainly refuse it, whatever its rows are. */
+/** Whether the first guards certainly refuse a request, whatever its rows are. */
 export function isRefusedWithoutRows(states: TableStates, data: EventData): boolean {
   if (data.type === 'TableCreateRequested') return states.teams.team(data.teamId)?.suspended ?? false;
-  if (data.type !== 'RowsAddRequested' && data.type !== 'TableOverwriteRequested') return false;
+  if (
+    data.type !== 'RowsAddRequested' &&
+    data.type !== 'TableOverwriteRequested' &&
+    data.type !== 'TablePatchRequested'
+  )
+    return false;
   return 'refused' in unchangedTable(states, data, { gaps: [] });
 }
 
@@ -81,8 +86,8 @@ type RowsRequest = EventOf<
 >;
 
 /**
- * Why the schema of a request, or the cells of its rows, refuse it; null if they do not. For requests whose rows never
- * reach the log: `schema` is the committed one; null: the table is new.
+ * Why the schema of a request or the cells of its rows are refused; null if they are not. For requests whose rows never
+ * reach the log. `schema` is the committed one; null: the table is new.
  */
 export function refusalOfCells(request: RowsRequest, schema: TableSchema | null, profile: Profile): Refusal | null {
   const given = 'columns' in request ? request.columns : null;
@@ -102,7 +107,8 @@ export function refusalOfCells(request: RowsRequest, schema: TableSchema | null,
 export const missingRow: Refusal = { type: 'row_not_found', message: 'there is no such row' };
 
 /**
- * Null if nothing has changed since the version that the client saw. A version that was lost is one that nobody knows.
+ * Null if nothing has changed since the version that the client saw. Refuses a lost version, because nobody can know
+ * what it contained.
  */
 export function changedSince(
   what: string,

@@ -1,6 +1,6 @@
 /**
- * Loads the retained row IDs that decisions look up: for rows that an event names by such an ID, and for overwrites
- * whose rows come with IDs. All tables are loaded by then; only those with retained IDs are searched.
+ * Loads the retained row IDs that decisions look up: for events that name a row by such an ID, and for overwrites whose
+ * rows come with IDs. All tables are already loaded. Only tables with retained IDs are searched.
  */
 import type { Event, EventOf } from '../../src/language/events/event.ts';
 import type { RowIdRuns } from '../../src/language/events/row-id-runs.ts';
@@ -15,7 +15,7 @@ import { rowsNamedBy, type LoadingTables, type WantedRow } from './load-tables.t
 import type { Table, WantedPlace } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 
-/** A row of a table in which rows retain IDs. */
+/** A row that an event names, in a table in which rows retain IDs. */
 interface NamedRow {
   readonly row: WantedRow;
   readonly table: Table;
@@ -29,7 +29,7 @@ export async function loadRetainedIds(loading: LoadingTables): Promise<void> {
   } = loading;
   for (const retained of before?.tables.newRetainedIds ?? []) state.putRetainedId(retained);
   await loadIssuedIds(loading);
-  // Other rows are at the places that their IDs name.
+  // All other rows are at the places that their IDs name.
   const named: NamedRow[] = [];
   for (const row of rowsNamedBy(events)) {
     const table = state.table(row.tableId);
@@ -40,9 +40,9 @@ export async function loadRetainedIds(loading: LoadingTables): Promise<void> {
 }
 
 /**
- * Which IDs were issued by what those name with which rows of overwrites come: extents of any generation, or what is
- * known of forgotten ones. The many IDs of a large body, and of a stash, are checked here, in time slices. Such an
- * event is the first of those that are loaded together (`loadsMuch`): nothing is decided in between.
+ * Loads which IDs were issued by the issuers that the rows of overwrites name: by extents of any generation, or by
+ * forgotten ones. The IDs of a large body or a stash can be many, so they are checked here, in time slices. Such an
+ * event is the first of the events that are loaded together (`loadsMuch`), so no decision comes in between.
  */
 async function loadIssuedIds(loading: LoadingTables): Promise<void> {
   const { events, states } = loading;
@@ -59,12 +59,12 @@ async function loadIssuedIds(loading: LoadingTables): Promise<void> {
   }
 }
 
-/** So many extents are looked up at first. Ten times as many, if the table had all of them. */
+/** How many issuers are looked up at first. If the table had all of them, ten times as many follow. */
 const issuersAtFirst = 10_000;
 
 /**
- * Loads what issued the IDs of these rows. Resolves to their runs, up to some that the table never issued: the first of
- * them is refused.
+ * Loads the issuers of the IDs of these rows. Resolves to the runs of the IDs. Stops after the first issuers that the
+ * table never had, because the first of their rows is refused.
  */
 async function loadIssuers(
   { tx, states: { tables: state }, remembered }: LoadingTables,
@@ -88,7 +88,7 @@ async function loadIssuers(
             missing.map((issuer) => ({ ...issuer, tableId })),
           );
     for (const extent of found) state.putExtent(extent);
-    // After the extents: garbage collection may forget their generation meanwhile.
+    // After the extents, because garbage collection may forget their generation in the meantime.
     const others =
       found.length === missing.length ? [] : missing.filter((issuer) => state.extentOf(tableId, issuer) === null);
     const issued = others.length === 0 ? [] : await findIssuedIds(tx, tableId, others);
@@ -97,7 +97,7 @@ async function loadIssuers(
   }
 }
 
-/** The parts of the rows of an overwrite with their IDs. */
+/** The parts of an overwrite's rows, with their IDs. */
 function partsOf(
   { segments, stashes }: TableStates,
   event: Event,
@@ -118,7 +118,7 @@ function partsOf(
   }
 }
 
-/** The rows with these IDs, wherever they are in the present generations. */
+/** The rows with these IDs, wherever they are in present generations. */
 async function loadNamedRows(loading: LoadingTables, named: readonly NamedRow[]): Promise<void> {
   const {
     tx,

@@ -1,4 +1,4 @@
-/** Loads what events look up of tables: the tables with their schemas, their open tails, and named rows. */
+/** Loads the tables that events look up, with their schemas, open tails and named rows. */
 import { namedBy, rowsOf, tableOf } from '../../src/language/events/event-names.ts';
 import type { Event } from '../../src/language/events/event.ts';
 import type { RowAddress } from '../../src/language/events/row-id.ts';
@@ -54,7 +54,7 @@ export async function loadTables(loading: LoadingTables): Promise<void> {
     }
   };
   putSchemas(foundSchemas);
-  // The schema of these tables changed since it was cached: one more round trip per change of a schema.
+  // The schema of these tables has changed since it was cached. This costs one more round trip per change of a schema.
   const stale = foundTables.filter((table) => {
     if (state.findSchema(table) !== null) return false;
     const schema = schemas.find(table.id, table.schemaVersion);
@@ -83,7 +83,7 @@ function missingTables({ events, states: { tables: state }, remembered }: Loadin
   });
 }
 
-/** The tables that an event adds a few rows to, and whose tails are neither loaded nor remembered. */
+/** The tables to which an event adds a few rows, and whose tails are neither loaded nor remembered. */
 function missingTails({ events, states: { tables: state }, remembered }: LoadingTables): string[] {
   const ids = new Set(
     events.flatMap(({ data }) => {
@@ -99,7 +99,7 @@ function missingTails({ events, states: { tables: state }, remembered }: Loading
   });
 }
 
-/** The rows that are not loaded yet: to be found by ID, or in extents that are known. */
+/** The rows that are not loaded yet, to be found by ID or in known extents. */
 function missingRows({ events, states: { tables: state }, before, remembered }: LoadingTables): {
   readonly byId: readonly WantedRow[];
   readonly byExtent: readonly WantedPlace[];

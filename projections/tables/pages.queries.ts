@@ -1,4 +1,4 @@
-/** What HTTP reads of rows in pages. */
+/** The queries of HTTP for pages of rows. */
 import type { Database } from '../../src/storage/database/database.ts';
 import type { Statement } from '../../src/storage/database/pipelined-client.ts';
 import { rowIdPrefix, type RowAddress } from '../../src/language/events/row-id.ts';
@@ -16,31 +16,31 @@ import type { TableAnswer } from './tables.queries.ts';
 const pageBytesMax = 16 * 1024 * 1024;
 /** A page may hold at least this many rows, however large they are. */
 const pageRowsMin = 32;
-/** After so many rows a page looks whether it must give way: a small page never does. */
+/** After this many rows a page checks whether it must give way. A small page never does. */
 const rowsBetweenLooks = 64;
 /** A page reads at most this many extents, so it may be shorter than asked for. */
 const pageExtentsMax = 64;
 /**
- * A part of a page has about this many bytes: the client of Postgres puts each value together in a buffer that it
- * doubles as it grows, so that one of 16 MiB takes three times as many.
+ * The approximate size of a part of a page. The client of Postgres collects each value in a buffer that it doubles as
+ * the value grows, so a value of 16 MiB takes three times as much memory.
  */
 const partBytesMax = 1024 * 1024;
 
 /** A row takes at most about this many bytes, with its ID. */
 const rowBytesMax = 512 * 1024 + 64;
 
-/** Of what format the text of a page is. */
+/** The format of a page's text. */
 export type RowsFormat = 'json' | 'csv';
 
 /** In CSV quotes are doubled, and each empty cell takes a comma. */
 const timesInCsv = 3;
 
-/** About how many bytes a page of at most so many rows can have. */
+/** The approximate maximum of a page's bytes for this many rows. */
 export function pageBytesAtMost(limit: number, format: RowsFormat): number {
   return Math.min(pageBytesMax, limit * rowBytesMax) * (format === 'csv' ? timesInCsv : 1);
 }
 
-/** A position in the rows of a generation of a table: the next row is at this index or after it. */
+/** A position in the rows of a generation of a table: the next row has this index or a higher one. */
 export interface PagePosition extends RowAddress {
   readonly generation: bigint;
 }
@@ -53,7 +53,7 @@ export interface RowsPage {
   readonly next: PagePosition | null;
 }
 
-/** Rows of a page that are next to each other in one extent, with the columns that all parts share. */
+/** Consecutive rows of one extent for a page. All parts of a page repeat the columns below. */
 interface PagePart extends RowsOfPart {
   readonly suspended: boolean;
   readonly etag: bigint;
@@ -63,15 +63,15 @@ interface PagePart extends RowsOfPart {
   readonly generation: bigint;
   /** The maximum number of rows of the page. */
   readonly pageRows: number;
-  /** Null, like everything below, if the table has no extent left to read. */
+  /** Null, like all fields below, if the table has no extent left to read. */
   readonly version: bigint | null;
   readonly ordinal: number;
-  /** The indexes in the extent at which the part begins, and before which it ends. */
+  /** The index in the extent at which the part begins, and the index before which it ends. */
   readonly start: number;
   readonly ends: number;
-  /** How many rows the extent has, deleted ones included. */
+  /** How many rows the extent has, including deleted ones. */
   readonly extentRows: number;
-  /** How many rows may come from the part: one more than fit in the page, to tell whether there are more. */
+  /** How many rows may come from the part. One more than fits on the page shows that there are more. */
   readonly lim: number;
 }
 
@@ -79,9 +79,9 @@ const target = tableAt('target');
 const asked = atGeneration('$3');
 
 /**
- * One result row per extent, or several if its rows are large, with the bodies joined into one text, which Postgres and
- * Node handle as one value (docs/decisions/0006). An extent's version is never below that of its generation, so the
- * index scan starts there. Of each extent there are parts until one has no room in the page.
+ * One result row per extent, or several if its rows are large. The bodies are joined into one text, which Postgres and
+ * Node handle as one value (docs/decisions/0006). The version of an extent is never below that of its generation, so
+ * the index scan starts there. The parts of an extent end with the first part that does not fit on the page.
  */
 const selectPage: Statement<PagePart> = {
   name: 'read_page',
@@ -129,8 +129,8 @@ export class PageQueries {
   }
 
   /**
-   * At most `limit` rows from a position on; null: from the beginning of the present generation. One statement, so a
-   * page and its ETag are one snapshot. Empty only when no row is left.
+   * At most `limit` rows from a position on; null: from the beginning of the present generation. One statement, so that
+   * a page and its ETag are one snapshot. The result is empty only if no row is left.
    */
   async page(
     teamId: string,
@@ -143,7 +143,7 @@ export class PageQueries {
     for (;;) {
       const page = await this.#readPage(teamId, tableId, position, limit, format);
       if (typeof page === 'string' || page.rows.count > 0 || page.next === null) return page;
-      // All remaining rows of what was read are deleted: go on after it.
+      // All remaining rows of the extents that were read are deleted, so the page continues after them.
       position = page.next;
     }
   }
@@ -195,7 +195,7 @@ export class PageQueries {
   }
 }
 
-/** Allocates room for the rows of these parts. */
+/** Allocates memory for the rows of these parts. */
 function rowsJsonFor(parts: readonly PagePart[]): RowsJson {
   let count = 0;
   let bytes = 0;
@@ -206,7 +206,7 @@ function rowsJsonFor(parts: readonly PagePart[]): RowsJson {
   return new RowsJson(count, bytes);
 }
 
-/** All extents that were read are used up. There may be more only if their number reached the limit. */
+/** All extents that were read are used up. There can be more only if their number reached the limit. */
 function afterLast(parts: readonly PagePart[], generation: bigint): PagePosition | null {
   const extents = parts.filter(({ ends, extentRows }) => ends >= extentRows).length;
   if (extents < pageExtentsMax) return null;

@@ -39,14 +39,14 @@ export function rowsOf(
     : arrivedRows(states, event, teamId, source, at);
 }
 
-export interface Placement {
+interface Placement {
   readonly table: Table;
   readonly changes: readonly TableChange[];
   readonly ranges: readonly RowRange[];
 }
 
-/** What the result says of the cells that were dropped. */
-export type DroppedCells = Pick<AppliedResult, 'droppedCells'>;
+/** The dropped cells in a result. */
+type DroppedCells = Pick<AppliedResult, 'droppedCells'>;
 
 export function droppedCells(
   mode: SchemaErrorMode,
@@ -58,17 +58,17 @@ export function droppedCells(
   return count === undefined ? {} : { droppedCells: count };
 }
 
-export interface PlaceRowsRequest {
+interface PlaceRowsRequest {
   readonly states: TableStates;
   readonly at: LogPlace;
   readonly team: Team;
-  /** The table before its rows are added; for a create or an overwrite, without rows. */
+  /** The table before the request's rows are added. For a create or an overwrite, the table without rows. */
   readonly table: Table;
-  /** Null: infer it. */
+  /** Null: infer the schema. */
   readonly schema: TableSchema | null;
   /** Whether the schema came with the request. */
   readonly givesSchema: boolean;
-  /** Whether rows retain the row IDs with which they came. */
+  /** Whether rows retain the row IDs that they came with. */
   readonly retainsIds: boolean;
   readonly rows: ArrivedRows;
   readonly mode: SchemaErrorMode;
@@ -100,7 +100,7 @@ export function placeRows(
   });
   if ('refusal' in decided) return decided;
   if (givesSchema) {
-    // Its columns have not been counted yet.
+    // The columns of an inferred schema have not been counted yet.
     const refusal = checkColumnCount(decided.schema.columns.length, limits.columnsMax);
     if (refusal !== null) return { refusal };
   }
@@ -122,8 +122,8 @@ export function placeRows(
     rows: request.table.rows + profile.rows,
     rowBytesMax: Math.max(request.table.rowBytesMax, profile.rowBytesMax),
   };
-  // Scalars that an array column took in by inference or widening are wrapped; else they are mismatches
-  // (docs/spec/decisions.md 2, 6).
+  // Scalars that an array column took in by inference or widening are wrapped. Other scalars in array columns are
+  // mismatches (docs/spec/decisions.md 2, 6).
   const wrap = mode === 'updateSchema' || request.schema === null;
   const target: Target = { table, schema: decided.schema, wrap, retainsIds: request.retainsIds };
   const placed = rows.few.length > 0 ? placeFew(tables, target, rows, at) : placeSegments(tables, target, rows, at);
@@ -149,14 +149,14 @@ interface Target {
   readonly retainsIds: boolean;
 }
 
-/** Each segment becomes an extent of its own, and the tail before them closes. */
+/** Makes each segment an extent of its own. The open tail closes first. */
 function placeSegments(
   tables: TablesState,
   { table, schema, wrap, retainsIds }: Target,
   { segments }: ArrivedRows,
   at: LogPlace,
 ): Placement {
-  // Cached by object: most chunks of a stash share the same columns object.
+  // Cached by object, because most chunks of a stash share the same columns object.
   const formOf = memoize((rule: Profile['rule']) =>
     memoize((columns: Profile['columns']) => {
       const form = { ...emptyProfile, columns, rule };
@@ -199,7 +199,7 @@ function memoize<A, R>(work: (argument: A) => R): (argument: A) => R {
   };
 }
 
-/** The rows of whole consecutive extents; extents with the same number of rows share one range. */
+/** The rows of whole consecutive extents. Consecutive extents with the same number of rows share one range. */
 function rangesOf(extents: readonly Extent[]): RowRange[] {
   const ranges: RowRange[] = [];
   for (const extent of extents) {
@@ -217,8 +217,8 @@ function rangeOf({ version, ordinal, retained, tableId }: Extent, first: number,
 }
 
 /**
- * Adds a few rows to the open tail, as they are presented. A tail with another schema or without room closes first, and
- * so does one from before versions were lost: IDs of lost rows at its end would be given out again.
+ * Adds a few rows to the open tail, as presented. A tail that has another schema or no room closes first. So does a
+ * tail from before versions were lost, because the IDs of lost rows at its end would be issued again.
  */
 function placeFew(
   tables: TablesState,

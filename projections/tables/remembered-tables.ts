@@ -1,6 +1,6 @@
 /**
- * What a partition remembers of its recently used tables from batch to batch: the tables, their schemas, extents, and
- * rows that were patched or looked up ahead.
+ * The memory of a partition from batch to batch: its recently used tables, their schemas, extents, and rows that were
+ * patched or looked up ahead.
  */
 import type { RowAddress } from '../../src/language/events/row-id.ts';
 import type { TableSchema } from '../../src/language/values/table-schema.ts';
@@ -10,15 +10,17 @@ import { ExtentMap } from './extent-map.ts';
 import type { Extent, StoredRow, Table, WantedPlace } from './table.ts';
 import type { TablesState } from './tables.state.ts';
 
-/** How much is remembered; past it everything is dropped, because that is simple and rare. */
+/** The maximum of remembered tables and extents. Past it everything is dropped, because that is simple and rare. */
 const tablesMax = 1000;
 const extentsMax = 10_000;
 
-/** How many of the rows that were patched last are remembered at least, and the longest body of one, in characters. */
+/**
+ * How many recently patched rows are remembered at least, and the maximum length of a remembered body, in characters.
+ */
 const rowsMin = 1000;
 const bodyLengthMax = 2000;
 
-/** When so many rows that were looked up ahead were not patched, all are dropped. */
+/** If this many rows were looked up ahead and not patched, all of them are dropped. */
 const rowsAheadMax = 3000;
 
 /** By extent and index. Null: the row was patched, and its body is too long to be kept. */
@@ -29,13 +31,13 @@ export class RememberedTables {
   readonly #extents = new ExtentMap(null);
   readonly #changedRows = new ChangedRows();
   #rows: RecentRows = new PairMap(null);
-  /** The rows before those: the oldest are dropped together, which costs less than to keep all in order. */
+  /** The rows before `#rows`. The oldest are dropped together, which costs less than keeping all in order. */
   #olderRows: RecentRows = new PairMap(null);
   #rowCount = 0;
-  /** The rows that were looked up ahead, and not patched since. */
+  /** The rows that were looked up ahead and have not been patched since. */
   #rowsAhead: PairMap<bigint, number, StoredRow> = new PairMap(null);
   #rowsAheadCount = 0;
-  /** How many patched rows have been remembered, forgotten ones too. */
+  /** How many patched rows have been remembered, including forgotten ones. */
   #taken = 0;
 
   /** Remembers the state at the end of a batch. */
@@ -51,7 +53,7 @@ export class RememberedTables {
     }
     for (const row of state.changedRows()) {
       this.#changedRows.add(row.extent.key, row.index);
-      // The null matters: without it, an older body of the row would be taken for the present one.
+      // Without the null, an older body of the row would be taken for the present one.
       this.#rows.set(row.extent.key, row.index, (row.body?.length ?? 0) <= bodyLengthMax ? row : null);
       this.#rowCount += 1;
       this.#taken += 1;
@@ -64,7 +66,7 @@ export class RememberedTables {
     }
   }
 
-  /** A state of many extents, as an import leaves it, is not remembered. */
+  /** A state with many extents, such as an import leaves, is not remembered. */
   hasRoomFor({ extentCount }: TablesState): boolean {
     return this.#tables.size < tablesMax && this.#extents.size + extentCount < extentsMax;
   }
@@ -79,16 +81,16 @@ export class RememberedTables {
 
   /**
    * Looks up rows that later events patch or delete, and remembers them. Leaves out rows of unknown extents, and tables
-   * with long rows. `find` reads rows from Postgres, and leaves out those that are not committed yet. Rejects as `find`
-   * does; then nothing has changed.
+   * with long rows. `find` reads rows from Postgres, and leaves out uncommitted ones. Rejects if `find` does; then
+   * nothing has changed.
    */
   async lookAhead(
     named: readonly (RowAddress & { readonly tableId: string })[],
     find: (wanted: readonly WantedPlace[]) => Promise<readonly StoredRow[]>,
   ): Promise<void> {
     const takenBefore = this.#taken;
-    // The batch in flight may be invisible to reads yet. All rows that it patched are remembered, and `find` leaves out
-    // those that it added.
+    // Reads may not see the batch in flight yet. All rows that it patched are remembered, and `find` leaves out the
+    // rows that it added.
     const wanted = named.flatMap((row) => {
       const [extent, table] = [this.extentOf(row.tableId, row), this.#tables.get(row.tableId)?.table];
       const isThere = extent !== null && extent.generation === table?.generation && row.index < extent.rows;
@@ -98,8 +100,8 @@ export class RememberedTables {
     });
     if (wanted.length === 0) return;
     const found = await find(wanted);
-    // A row that was patched meanwhile may have been found as it was before. That it was patched is known only until it
-    // is forgotten.
+    // If a row was patched in the meantime, `find` may have returned its former body. Only the remembered rows show
+    // that a row was patched, so if too many were patched since, nothing that was found can be trusted.
     if (this.#taken - takenBefore > rowsMin) return;
     if (this.#rowsAheadCount > rowsAheadMax) {
       this.#rowsAhead = new PairMap(null);
@@ -112,7 +114,7 @@ export class RememberedTables {
     }
   }
 
-  /** The row at an index of an extent, if it was patched lately or looked up ahead. */
+  /** The row at an index of an extent, if it was recently patched or looked up ahead. */
   row(extent: bigint, index: number): StoredRow | null {
     const patched = this.#patched(extent, index);
     return patched === undefined ? (this.#rowsAhead.get(extent, index) ?? null) : patched;
@@ -128,8 +130,8 @@ export class RememberedTables {
   }
 
   /**
-   * Whether a row of an extent was patched or deleted up to the last batch that was taken: true also if that is not
-   * known.
+   * Whether a row of an extent was patched or deleted up to the last batch that was taken; also true if that is
+   * unknown.
    */
   mayHaveChange(extent: bigint, index: number): boolean {
     return this.#extents.find(extent)?.changed !== false && this.#changedRows.mayHave(extent, index);

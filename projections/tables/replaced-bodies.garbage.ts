@@ -1,13 +1,13 @@
 /**
- * Erases the bodies of rows that were patched or deleted. Everybody reads the change, from the moment at which it is
- * committed; so the body in the segment is overwritten in place, although other rows of the segment live on. The row
- * itself stays, because its index and its version count.
+ * Erases the stored bodies of rows that were patched or deleted. From the commit of a change on, all readers read the
+ * change. So the body in the segment can be overwritten in place, although other rows of the segment are still in use.
+ * The row itself stays, because its index and version count.
  *
- * Each changed extent is looked at every six hours from when it was stored, if something has changed in its table
- * since. A segment can also be shown by other extents, wait in a stash or in the blocks of a body, or be named by an
- * event that comes again. So a body stays while anything else shows it or may, and the ID of the segment is taken off
- * before: an event that names it from then on writes it again. That raises the layout, which invalidates what was
- * loaded before.
+ * Each changed extent is checked every six hours after it was stored, if its table has changed since the last check.
+ * Other extents may show the same segment; it may belong to a stash or to an open body; and a repeated event may name
+ * it. So a body stays as long as any other extent shows it or may show it. Before an erasure, the segment loses its ID,
+ * so that an event that names it from then on writes it again. That raises the layout, which invalidates everything
+ * that was loaded earlier.
  */
 import type { Database } from '../../src/storage/database/database.ts';
 import { inTransaction } from '../../src/storage/database/transaction.ts';
@@ -16,17 +16,17 @@ import { hasChangeAt } from './read/shown-rows.ts';
 import { isReachableInSql } from './read/table-at.ts';
 import { eraseInterval } from './table.entity.ts';
 
-/** What an erased body is: it reads as a row without values, in any form but that of cells. */
+/** The body of an erased row. It reads as a row without values, in each form except that of cells. */
 export const erasedBody = '{}';
 
 /**
- * How long after an extent or a schema is stored, and after each look at it, the next look follows while the read model
- * is filled: in milliseconds by the clock of Postgres. A fill reads what was patched in years within an hour, and
- * erases bodies in such pieces that it hardly ever begins a batch anew for them.
+ * The interval of checks while the read model is filled, in milliseconds by the clock of Postgres: from the storing of
+ * an extent or schema, and from each check, to the next check. A fill reads years of patches within an hour. With this
+ * interval it erases bodies in pieces so large that batches rarely have to begin again.
  */
 export const lookIntervalInFill = 600_000;
 
-/** The extents of a look, at most `thingsAtOnce`: those that have nothing to be erased need no look at their rows. */
+/** The extents that are due, at most `thingsAtOnce`. If an extent has nothing to erase, its rows need not be read. */
 const selectDue = `
   select extents.key, extents.segment, tables.version, teams.partition, segments.id is not null as findable,
     tables.version > extents.erased and ${isReachableInSql} and not segments.emptied
@@ -43,12 +43,13 @@ interface DueExtent {
   readonly version: string;
   readonly partition: number;
   readonly findable: boolean | null;
-  /** Null: it is a tail's segment that garbage collection never met. */
+  /** Null: the segment of a tail that garbage collection has never met. */
   readonly works: boolean | null;
 }
 
 /**
- * Erases bodies of a few extents, and notes others that have none. Resolves to how many extents and bodies that were.
+ * Erases bodies of a few extents, and records that other extents have none to erase. Resolves to the number of such
+ * extents and erased bodies.
  */
 export async function eraseReplacedBodies(database: Database, later: number, isFilled = false): Promise<number> {
   const { rows: due } = await database.pool.query<DueExtent>(selectDue, [
@@ -70,7 +71,7 @@ export async function eraseReplacedBodies(database: Database, later: number, isF
   return done.length + erased;
 }
 
-/** Others that show or may show a place of the segment, without a change of their own there. */
+/** `others`: extents that show the same place of the segment, or may, and have no change of their own there. */
 const eraseBodies = `
   with erased as (
     select key, segment, first, rows, erased from extents where key = $1 and segment = $2
@@ -93,8 +94,8 @@ const eraseBodies = `
   and segment_rows.index = old.index`;
 
 /**
- * Rows that compaction has moved meanwhile, or that other extents show too, are checked again. Waits for nobody, so
- * that no batch waits for it in a circle: an extent that a batch is changing is due again.
+ * If compaction has moved an extent in the meantime, or another extent also shows its rows, the extent is checked
+ * again. Skips locked extents, which are then due again: if it waited, a batch could wait for it in a circle.
  */
 async function noteErased(database: Database, extents: readonly DueExtent[], later: number): Promise<void> {
   await database.pool.query(
@@ -118,8 +119,8 @@ async function noteErased(database: Database, extents: readonly DueExtent[], lat
 }
 
 /**
- * After this no event finds the segments, and no batch that has found one is stored. All at once for a partition,
- * because that makes its batches begin anew.
+ * After this no event finds the segments, and no batch that has already found one can be stored. All segments of a
+ * partition are made unfindable at once, because each time the batches of the partition begin again.
  */
 async function makeUnfindable(database: Database, extents: readonly DueExtent[]): Promise<void> {
   for (const [partition, found] of Map.groupBy(extents, (extent) => extent.partition)) {

@@ -1,4 +1,4 @@
-/** Reads and writes the row IDs with which rows of segments came. */
+/** Reads and writes the row IDs that rows of segments came with. */
 import type { Statement, Tx } from '../../src/storage/database/pipelined-client.ts';
 import { storedRetainedIds } from '../segments/segment.entity.ts';
 import { isShownAt, latest } from './read/table-at.ts';
@@ -12,9 +12,9 @@ const selectRetainedIds: Statement<RetainedId> = {
         where extents.segment = retained_ids.segment and extents.table_id = any($2::uuid[])))`,
 };
 
-export interface WantedRetainedIds {
+interface WantedRetainedIds {
   readonly ids: readonly string[];
-  /** The tables whose present generations are searched, and further segments to search. */
+  /** The tables whose present generations are searched, and other segments to search. */
   readonly tableIds: readonly string[];
   readonly segments: readonly bigint[];
 }

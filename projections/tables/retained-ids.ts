@@ -2,7 +2,7 @@
 import { UndoMap, type UndoJournal } from '../../src/log/batch/undo-journal.ts';
 import type { Extent, Table } from './table.ts';
 
-/** A row of a segment, and the ID with which it came. */
+/** A row of a segment, and the ID that it came with. */
 export interface RetainedId {
   readonly segment: bigint;
   /** Its place in the segment. */

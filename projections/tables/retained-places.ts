@@ -1,12 +1,12 @@
 /**
  * Which rows of an extent have retained row IDs of earlier generations: runs of indexes in order, 8 bytes each. The IDs
- * of all other rows follow from their places, so this is all that must be kept of an extent once its rows are gone.
+ * of all other rows follow from their places. So once the rows of an extent are removed, only these runs must be kept.
  */
 import { rowsOfRuns, runBytes as idRunBytes } from '../../src/language/events/row-id-runs.ts';
 
 const runBytes = 8;
 
-/** The retained places of rows with these runs of IDs (findRowIdRuns). Null if no row has an ID. */
+/** The retained places of rows whose IDs have these runs (findRowIdRuns). Null if no row has an ID. */
 export function retainedPlacesOf(ids: Uint8Array | null): Uint8Array | null {
   if (ids === null || ids.length === 0) return null;
   const places = Buffer.alloc((ids.length / idRunBytes) * runBytes);

@@ -1,4 +1,4 @@
-/** Rows as the CSV text of an answer, in UTF-8: a header, which begins with `$rowID`, and a line for each row. */
+/** Rows as the CSV text of an answer, in UTF-8: a header that begins with `$rowID`, and a line per row. */
 import { rowIdSuffix } from '../../src/language/events/row-id.ts';
 import { DelimitedRowWriter, type WrittenColumn } from '../../src/language/formats/delimited-row-writer.ts';
 import { rowIdKey } from '../../src/language/formats/row-scanner.ts';
@@ -17,7 +17,7 @@ export class RowsCsv implements RowsText {
   readonly #writer: DelimitedRowWriter;
   #count = 0;
 
-  /** `columns`: those of the rows, `$rowID` first. */
+  /** `columns`: the columns of the rows, `$rowID` first. */
   constructor(columns: readonly WrittenColumn[]) {
     this.#writer = new DelimitedRowWriter(',', columns);
   }
@@ -35,7 +35,7 @@ export class RowsCsv implements RowsText {
     this.#count += 1;
   }
 
-  /** The continuation has no place in CSV: it is in a header. */
+  /** CSV has no place for the continuation; a header of the answer has it. */
   page(): Buffer {
     return this.#writer.take();
   }

@@ -1,6 +1,6 @@
 /**
- * Rows as the JSON text of an answer, in UTF-8. Written piece by piece into one buffer: a string would be joined,
- * flattened and encoded, each time into another large object.
+ * Rows as the JSON text of an answer, in UTF-8. The text is written piece by piece into one buffer. A string would be
+ * joined, flattened and encoded, each time into another large object.
  */
 import { writeRowIdSuffix } from '../../src/language/events/row-id.ts';
 
@@ -13,13 +13,13 @@ export interface RowsText {
   readonly count: number;
   /**
    * Adds a row.
-   * @param prefix of its ID, see `rowIdPrefix`
-   * @param body its JSON text, an object
+   * @param prefix of the row's ID, see `rowIdPrefix`
+   * @param body the row as JSON text, an object
    */
   add(prefix: string, index: number, body: string): void;
   /** Adds a row that retains its ID through an overwrite. */
   addRetained(id: string, body: string): void;
-  /** The page. `continuation`: of letters, digits, `-` and `_`; null on the last page. */
+  /** The page. `continuation` has only letters, digits, `-` and `_`; null on the last page. */
   page(continuation: string | null): Buffer;
 }
 
@@ -60,7 +60,7 @@ export class RowsJson implements RowsText {
     this.#end(body);
   }
 
-  /** Makes room for the whole row, and writes what comes before its ID. */
+  /** Allocates memory for the whole row, and writes what comes before its ID. */
   #begin(body: string): void {
     if (this.#length + bytesAround + body.length * bytesOfUnitMax > this.#bytes.length) {
       this.#reserve(bytesAround + Buffer.byteLength(body));
@@ -90,7 +90,7 @@ export class RowsJson implements RowsText {
     return this.enclose('{"data":[', continuation === null ? ']}' : `],"continuation":"${continuation}"}`);
   }
 
-  /** The rows, joined by commas, between two ASCII texts, of which the first has at most 64 characters. */
+  /** The rows, joined by commas, between two ASCII texts. The first text has at most 64 characters. */
   enclose(before: string, after: string): Buffer {
     this.#reserve(after.length);
     const start = room - before.length;

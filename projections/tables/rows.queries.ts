@@ -1,4 +1,4 @@
-/** What HTTP reads of single rows. */
+/** The queries of HTTP for single rows. */
 import type { Database } from '../../src/storage/database/database.ts';
 import type { Statement } from '../../src/storage/database/pipelined-client.ts';
 import { formatRowId, type RowAddress } from '../../src/language/events/row-id.ts';
@@ -22,17 +22,19 @@ interface FoundRow {
   /** Null if there is no such row. */
   readonly body: string | null;
   readonly etag: bigint;
-  /** How the body is stored, or null if it needs no conversion; and the schema version to read it under. */
+  /** How the body is stored, or null if it needs no conversion; and the schema version under which to read it. */
   readonly form: string | null;
   readonly schemaVersion: bigint;
 }
 
 type ExistingRow = FoundRow & { readonly body: string };
 
-/** A row in the extent that `place`, a join, finds. */
+/** A row, and the join (`place`) that finds its extent. */
 type RowOfTable = JoinedRow & { readonly place: string };
 
-/** Reads a row, and the version that its ETag tells. Returns few columns, because the driver's work grows with them. */
+/**
+ * Reads a row, and the version for its ETag. Returns few columns, because the driver's work grows with their number.
+ */
 function rowStatement(
   name: string,
   { place, join, body, version, form }: RowOfTable,
@@ -96,8 +98,8 @@ export class RowQueries {
   }
 
   /**
-   * Why the committed state refuses a patch of this row, whatever its cells are; null if it does not, or as far as is
-   * known here.
+   * Why the committed state refuses a patch of this row, whatever its cells are. Null if it does not, or if this
+   * look-up cannot tell.
    */
   async refusalOfPatch(
     teamId: string,
@@ -117,7 +119,7 @@ export class RowQueries {
     row: RowAddress,
   ): Promise<TableAnswer<ExistingRow | 'row_not_found'>> {
     const found = await this.#readRow(atItsPlace, [tableId, teamId, row.version, row.ordinal, row.index]);
-    // A retained ID no longer names the row's place. Few tables have such rows.
+    // If the row retains an ID, the ID does not name the row's place. Few tables have such rows.
     return found === 'row_not_found' ? this.#readRow(byItsId, [tableId, teamId, formatRowId(row)]) : found;
   }
 
@@ -134,7 +136,7 @@ export class RowQueries {
     return body === null ? 'row_not_found' : { ...found, body };
   }
 
-  /** The IDs that rows of this range retain, by index; the IDs of the others follow from their places. */
+  /** The IDs that rows of this range retain, by index. The IDs of all other rows follow from their places. */
   async retainedIds({
     version,
     ordinal,

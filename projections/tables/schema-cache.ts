@@ -1,6 +1,6 @@
 /**
- * Schemas read from Postgres, by table and version. A version's schema never changes, so an entry is valid for the life
- * of the read model. Put only committed schemas in.
+ * Schemas read from Postgres, by table and version. The schema of a version never changes, so an entry is valid for the
+ * life of the read model. Add only committed schemas.
  */
 import type { TableSchema } from '../../src/language/values/table-schema.ts';
 import type { StoredSchema } from './table.ts';
@@ -9,7 +9,10 @@ export class SchemaCache {
   readonly #byTable = new Map<string, { version: bigint; schema: TableSchema }>();
   readonly #entriesMax: number;
 
-  /** Holds the newest schema seen of each of at most `entriesMax` tables; evicts the one that was put first. */
+  /**
+   * Holds the newest schema that was added for each of at most `entriesMax` tables. Evicts the table that was added
+   * first.
+   */
   constructor(entriesMax = 1000) {
     this.#entriesMax = entriesMax;
   }

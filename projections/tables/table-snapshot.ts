@@ -1,4 +1,4 @@
-/** Tables as of one moment, for their copies: the state of a table, and what has changed since a version. */
+/** Tables as of one moment, for their copies: the state of a table, and its changes since a version. */
 import type { PipelinedClient, Statement, StatementResult } from '../../src/storage/database/pipelined-client.ts';
 import { formatRowId, parseRowId } from '../../src/language/events/row-id.ts';
 import { presentersOf } from '../../src/language/values/presentation.ts';
@@ -22,7 +22,7 @@ export interface TableState {
   readonly version: bigint;
   readonly generation: bigint;
   readonly schemaVersion: bigint;
-  /** The version of the last widening: all rows may read differently since then. */
+  /** All rows may read differently since this version. */
   readonly widened: bigint;
   readonly rows: number;
   readonly rowBytesMax: number;
@@ -41,11 +41,11 @@ const selectState: Statement<Omit<TableState, 'schema'> & { readonly suspended: 
       and app_links.app_id = $3))`,
 };
 
-/** The table that is copied: the ID and the generation are parameters. */
+/** The table to copy: its ID and generation are parameters. */
 const copied = { id: '$1', generation: '$2' };
 const isShown = isShownAt('extents', copied);
 
-/** The extents that came after a version, and the one at a place (a tail, which may have grown). */
+/** The extents after a version, and the extent at one place (a tail, which may have grown). */
 const selectExtents: Statement<CopiedExtent> = {
   name: 'copy_extents',
   text: `select key, version, ordinal, rows, bytes from extents where ${isShown} and version = $4 and ordinal = $5
@@ -54,7 +54,7 @@ const selectExtents: Statement<CopiedExtent> = {
     order by version, ordinal`,
 };
 
-/** Parts of extents, a row each; those without a row that is there are left out. */
+/** Parts of extents, one per result row. Parts without any existing row are left out. */
 const selectRows: Statement<RowsOfExtent> = {
   name: 'copy_rows',
   text: `select extents.version, extents.ordinal, found.*
@@ -68,7 +68,8 @@ const selectRows: Statement<RowsOfExtent> = {
 };
 
 /**
- * The places of rows with some IDs: those that the IDs name, and those of rows that retain one. In the table's order.
+ * The places of the rows with these IDs: the places that the IDs name, and the places of rows that retain one of them.
+ * In the table's order.
  */
 const selectPlaces: Statement<{ readonly key: bigint; readonly index: number }> = {
   name: 'copy_places',
@@ -83,7 +84,7 @@ const selectPlaces: Statement<{ readonly key: bigint; readonly index: number }> 
     ) found order by version, ordinal, index`,
 };
 
-/** The changes since a version of rows in extents up to that version: a cursor, which is read in parts. */
+/** The changes, since a version, of rows in extents up to that version. A cursor, which is read in parts. */
 const openChanges: Statement = {
   name: 'copy_changes',
   text: `declare copy_changes no scroll cursor for
@@ -104,7 +105,7 @@ interface FoundChange {
 
 const closeChanges: Statement = { name: 'copy_changes_end', text: 'close copy_changes' };
 
-/** How many changes are read at once: the largest of these whose bodies have `changesBytesMax` at most. */
+/** How many changes to read at once: the largest of these numbers whose bodies have at most `changesBytesMax` bytes. */
 const changesAtOnce = [5000, 500, 50, 8] as const;
 const changesBytesMax = 8 * 1024 * 1024;
 
@@ -113,8 +114,8 @@ const fetchChanges: ReadonlyMap<number, Statement<FoundChange>> = new Map(
 );
 
 /**
- * A part of an extent has about this many bytes, and so many parts are read at once. Texts of more bytes would outlive
- * many collections of garbage, and cost collections of the whole heap.
+ * The approximate size of a part of an extent, and how many parts are read at once. Longer texts would survive many
+ * garbage collections, and cost collections of the whole heap.
  */
 const partBytesMax = 256 * 1024;
 const partsAtOnce = 4;
@@ -127,7 +128,7 @@ export class TableSnapshot {
     this.#client = client;
   }
 
-  /** `appId`: only if the table is linked to that app. */
+  /** `appId`: find the table only if it is linked to that app. */
   async state(teamId: string, tableId: string, appId: string | null): Promise<TableAnswer<TableState>> {
     const {
       rows: [found],
@@ -137,7 +138,7 @@ export class TableSnapshot {
     return suspended ? 'payment_required' : { ...state, schema: decodeSchema(JSON.parse(columns)) };
   }
 
-  /** The extents after a version, and that at `tail`, in order. */
+  /** The extents after a version, and the extent at `tail`, in order. */
   async extents(
     tableId: string,
     generation: bigint,
@@ -154,7 +155,7 @@ export class TableSnapshot {
     return rows;
   }
 
-  /** The rows of extents, each from an index on, in batches of some MiB. */
+  /** The rows of extents, each from its own index on, in batches of some MiB. */
   async *rows(
     extents: readonly (CopiedExtent & { readonly from: number })[],
     state: TableState,
@@ -174,15 +175,16 @@ export class TableSnapshot {
     let next = read();
     while (next !== null) {
       const found = await next;
-      // Postgres reads the next ones while these are taken.
+      // Postgres reads the next batch while the caller takes this one.
       next = read();
-      // Awaited once the rows were taken; a failure before that must not count as unhandled.
+      // `next` is awaited after the caller has taken the rows. An earlier failure must not count as an unhandled
+      // rejection.
       next?.catch(() => undefined);
       for (const part of found) yield copiedRowsOf(part, presenterFor);
     }
   }
 
-  /** The rows with these IDs that are there, in the table's order. */
+  /** The existing rows with these IDs, in the table's order. */
   async *rowsWith(rowIds: readonly string[], tableId: string, state: TableState): AsyncGenerator<Iterable<CopiedRow>> {
     const asked = new Set(rowIds);
     const places = rowIds.map(parseRowId).filter((place) => place !== null);
@@ -199,7 +201,7 @@ export class TableSnapshot {
       const parts = await this.#readParts(
         found.slice(at, at + partsAtOnce).map(({ key, index }) => ({ key, start: index, ends: index + 1 })),
       );
-      // A row that retains an ID is not that of its place.
+      // A row that retains an ID does not have the ID of its place.
       for (const part of parts) yield copiedRowsOf(part, presenterFor).filter(({ rowId }) => asked.has(rowId));
     }
   }
@@ -214,8 +216,8 @@ export class TableSnapshot {
   }
 
   /**
-   * The changes since a version of rows in extents up to that version, in parts of some MiB. The first part is asked
-   * for at once.
+   * The changes, since a version, of rows in extents up to that version, in parts of some MiB. The first part is
+   * requested at once.
    */
   changes(tableId: string, since: bigint, state: TableState): AsyncGenerator<CopiedChange[]> {
     const atOnce = changesAtOnce.find((count) => count * state.rowBytesMax <= changesBytesMax) ?? changesAtOnce.at(-1)!;
@@ -239,7 +241,7 @@ export class TableSnapshot {
       });
       if (rows.length < atOnce) break;
     }
-    // Failures show in what comes after it.
+    // A failure shows in the next statement.
     void this.#client.query(closeChanges);
   }
 }

@@ -12,22 +12,27 @@ export const TableEntity = defineEntity({
     created: p.bigint(),
     /** The time of that event's record, in milliseconds. */
     createdAt: p.bigint('number'),
-    /** The versions of the last event that changed it, and of its last overwrite (or creation). */
+    /** The version of the last event that changed the table, and that of its last overwrite (or its creation). */
     version: p.bigint(),
     generation: p.bigint(),
-    /** The versions of its schema, and of the last widening of a column: bodies stored before that are converted. */
+    /**
+     * The version of its schema, and that of the last change of the schema after which older bodies read differently.
+     * Bodies that were stored before that change are converted.
+     */
     schemaVersion: p.bigint(),
     widened: p.bigint(),
     rows: p.bigint('number'),
-    /** Bytes of the longest row it ever held: bounds how many rows may be read at once. */
+    /** Bytes of the longest row that the table ever held. This bounds how many rows may be read at once. */
     rowBytesMax: p.integer(),
-    /** The open tail extent, where small adds go. */
+    /** The open tail extent, to which small adds go. */
     tail: p.bigint().nullable(),
     /** Hidden from everybody. Its rows stay in place until garbage collection removes them. */
     deleted: p.boolean(),
     /** Whether rows of the present generation retain row IDs of earlier ones. */
     retainsIds: p.boolean(),
-    /** Whether it is deleted and all its generations are forgotten: garbage collection removes its remains. */
+    /**
+     * Whether the table is deleted and all its generations are forgotten. Garbage collection then removes its remains.
+     */
     forgotten: p.boolean().default(false),
   },
 });
@@ -44,8 +49,8 @@ export const TableSchemaEntity = defineEntity({
     /** The encoded columns (src/language/values/table-schema.ts). */
     columns: p.text(),
     /**
-     * When garbage collection looks next whether it is of use, by the clock of Postgres, and whether it was of none the
-     * last time.
+     * When garbage collection next checks whether the schema is in use, by the clock of Postgres, and whether the last
+     * check found it unused.
      */
     lookAt: p.datetime().defaultRaw("now() + interval '6 hours'"),
     superseded: p.boolean().default(false),
@@ -55,9 +60,9 @@ export const TableSchemaEntity = defineEntity({
 export const storedSchemas = StoredTable.of(TableSchemaEntity, { without: ['lookAt', 'superseded'] });
 
 /**
- * How long after an extent is stored, and after each look at it, the next look follows for bodies to erase, in
- * milliseconds by the clock of Postgres. The first is not at once, because rows are patched most when they are new, and
- * a look makes the batches in the making begin anew.
+ * The interval of checks for bodies to erase, in milliseconds by the clock of Postgres: from the storing of an extent,
+ * and from each check, to the next check. The first check is not at once, because rows are patched most when they are
+ * new, and because a check makes the batches in preparation begin again.
  */
 export const eraseInterval = 6 * 3_600_000;
 
@@ -73,15 +78,15 @@ export const ExtentEntity = defineEntity({
     ordinal: p.integer(),
     generation: p.bigint(),
     /**
-     * The schema under which its rows were decided, whether scalars were wrapped into array columns, and the rule by
-     * which values fit.
+     * The schema that decided its rows, whether scalars were wrapped into array columns, and the rule by which values
+     * fit.
      */
     schemaVersion: p.bigint(),
     wrap: p.boolean(),
     rule: p.integer(),
-    /** The bodies are stored as the schema of this version presents them; null: as received. */
+    /** The version of the schema that presented the stored bodies; null: they are stored as received. */
     presented: p.bigint().nullable(),
-    /** The rows came as cell texts (CSV, TSV), not as JSON values. */
+    /** Whether the rows came as cell texts (CSV, TSV), not as JSON values. */
     cells: p.boolean(),
     /** Whether compaction has merged it with others. */
     merged: p.boolean().default(false),
@@ -92,12 +97,12 @@ export const ExtentEntity = defineEntity({
     first: p.integer(),
     rows: p.integer(),
     bytes: p.integer(),
-    /** Whether any row of it was ever patched or deleted, and how many are deleted. */
+    /** Whether any of its rows was ever patched or deleted, and how many are deleted. */
     changed: p.boolean(),
     deleted: p.integer(),
     /**
-     * The version of its table up to which bodies that changes replace are erased, and from when on to look at it, by
-     * the clock of Postgres.
+     * The version of its table up to which replaced bodies are erased, and when the next check is due, by the clock of
+     * Postgres.
      */
     erased: p.bigint().default('0'),
     eraseAt: p.datetime().defaultRaw(`now() + interval '${eraseInterval} ms'`),
@@ -109,9 +114,9 @@ export const ExtentEntity = defineEntity({
 export const storedExtents = StoredTable.of(ExtentEntity, { without: ['merged', 'erased', 'eraseAt'] });
 
 /**
- * Which row IDs a table issued in generations that garbage collection has forgotten: an entry for each extent that they
- * had, in order. The entries are in packs of some KiB (forgotten-generations.garbage.ts), and those of a pack are all
- * below those of the next one. Postgres compresses the lists.
+ * The row IDs that a table issued in generations that garbage collection has forgotten: an entry for each of their
+ * extents, in order. The entries are in packs of some KiB (forgotten-generations.garbage.ts). All entries of a pack are
+ * below the entries of the next pack. Postgres compresses the lists.
  */
 export const IssuedIdsEntity = defineEntity({
   name: 'IssuedIds',
@@ -123,7 +128,7 @@ export const IssuedIdsEntity = defineEntity({
     ordinal: p.integer().primary().autoincrement(false),
     lastVersion: p.bigint(),
     lastOrdinal: p.integer(),
-    /** An item for each extent, as they were in it. */
+    /** One item per extent. The values are those that the extent had. */
     versions: p.array().columnType('int8[]'),
     ordinals: p.array().columnType('int4[]'),
     rows: p.array().columnType('int4[]'),
@@ -131,7 +136,10 @@ export const IssuedIdsEntity = defineEntity({
   },
 });
 
-/** A replaced generation, in which continuations go on (docs/spec/decisions.md 3), or one that ended with its table. */
+/**
+ * A replaced generation, which continuations go on reading (docs/spec/decisions.md 3), or one that ended with its
+ * table.
+ */
 export const GenerationEntity = defineEntity({
   name: 'Generation',
   tableName: 'generations',
@@ -141,10 +149,13 @@ export const GenerationEntity = defineEntity({
     /** The version of the overwrite or deletion, and the time of its record in milliseconds. */
     ended: p.bigint(),
     endedAt: p.bigint('number'),
-    /** The versions of its last schema and last widening, under which its rows are read. */
+    /** The version of its last schema, under which its rows are read, and that of the last such change before. */
     schemaVersion: p.bigint(),
     widened: p.bigint(),
-    /** Whether garbage collection has ended it for readers, and has removed the changes of its rows. */
+    /**
+     * Whether garbage collection has ended the generation for readers, and whether it has removed the changes of its
+     * rows.
+     */
     expired: p.boolean().default(false),
     cleared: p.boolean().default(false),
   },

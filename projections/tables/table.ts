@@ -1,4 +1,4 @@
-/** Tables and their parts, and the changes of these. */
+/** Tables and their parts, and the changes of both. */
 import type { BodyForm } from '../../src/language/values/presentation.ts';
 import type { Rule } from '../../src/language/values/rule.ts';
 import type { TableSchema } from '../../src/language/values/table-schema.ts';
@@ -14,18 +14,19 @@ export interface Table {
   readonly version: bigint;
   readonly generation: bigint;
   readonly schemaVersion: bigint;
+  /** The version of the last change of its schema after which older bodies read differently (docs/decisions/0077). */
   readonly widened: bigint;
   readonly rows: number;
   readonly rowBytesMax: number;
   /** The key of the open tail extent. */
   readonly tail: bigint | null;
-  /** Treated as missing by decisions. */
+  /** If true, decisions treat the table as missing. */
   readonly deleted: boolean;
   /** Whether rows of the present generation retain row IDs of earlier ones. */
   readonly retainsIds: boolean;
 }
 
-/** A generation that an overwrite has replaced, or that ended with its table. */
+/** A generation that an overwrite replaced, or that ended with its table. */
 export interface Generation {
   readonly tableId: string;
   readonly version: bigint;
@@ -44,7 +45,7 @@ export interface Extent {
   readonly schemaVersion: bigint;
   readonly wrap: boolean;
   readonly rule: Rule;
-  /** The bodies are stored as the schema of this version presents them; null: as received. */
+  /** The version of the schema that presented the stored bodies; null: they are stored as received. */
   readonly presented: bigint | null;
   readonly cells: boolean;
   /** Which rows retain row IDs of earlier generations (retained-places.ts); null: none. */
@@ -57,7 +58,10 @@ export interface Extent {
   readonly deleted: number;
 }
 
-/** Which row IDs the event of a version issued under an ordinal: to all rows of an extent but those that retain one. */
+/**
+ * The row IDs that the event of a version issued under an ordinal: all rows of an extent, except those that retain an
+ * ID.
+ */
 export type IssuedIds = Pick<Extent, 'tableId' | 'version' | 'ordinal' | 'rows' | 'retained'>;
 
 /** A stored row: its newest body, with the version and stored form of that body. */
@@ -70,18 +74,18 @@ export interface StoredRow {
   /** How the body is stored. */
   readonly form: BodyForm;
   /**
-   * Whether the row was patched or deleted, perhaps by this batch or the one in flight: its body is a change then, and
+   * Whether the row was patched or deleted, possibly by this batch or the one in flight. Then its body is in a change,
    * not in its segment.
    */
   readonly isChange: boolean;
 }
 
-/** A row to be looked up in an extent that is known. */
+/** A row to look up in a known extent. */
 export interface WantedPlace {
   readonly extent: Extent;
   /** Below the number of rows of the extent. */
   readonly index: number;
-  /** False: the row was never patched or deleted, so that no change needs to be looked for. */
+  /** False: the row was never patched or deleted, so its change need not be looked up. */
   readonly mayHaveChange: boolean;
 }
 
@@ -104,7 +108,7 @@ export interface TailRow {
   readonly body: string;
 }
 
-/** Rows have joined the tail of a team's table. `ids`: the row IDs that they retain; null if there are none. */
+/** Rows have joined the tail of a team's table. `ids`: the row IDs that they retain; null if they retain none. */
 export interface TailRowsChange {
   readonly kind: 'tailRows';
   readonly teamId: string;
@@ -115,7 +119,7 @@ export interface TailRowsChange {
   readonly ids: readonly (string | null)[] | null;
 }
 
-/** A row of a team's table has a new body, or was deleted (null). */
+/** A row of a team's table has a new body; null: it was deleted. */
 export interface RowChange {
   readonly kind: 'row';
   readonly teamId: string;

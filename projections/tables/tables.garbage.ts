@@ -1,6 +1,6 @@
 /**
- * Garbage collection of tables: the changes of generations that were replaced an hour of log time ago, later the rest
- * of those, and the remains of deleted tables.
+ * Garbage collection of tables: the changes of generations that were replaced more than an hour of log time ago, later
+ * the rest of these generations, and the remains of deleted tables.
  */
 import type { Database } from '../../src/storage/database/database.ts';
 import { removeRows, rowsAtOnce, thingsAtOnce } from '../../src/log/garbage.ts';
@@ -13,7 +13,7 @@ import { orIdleSince } from '../segments/segments.garbage.ts';
 /** How long continuations work in a replaced generation, in milliseconds of log time (docs/spec/decisions.md 3). */
 export const generationLife = 3_600_000;
 
-/** Ends replaced generations for readers; what only they showed can be removed after that. */
+/** Ends replaced generations for readers. Rows that only these generations showed can then be removed. */
 const endGenerations: RemoveGarbage = (database, later) =>
   removeRows(
     database,
@@ -98,16 +98,15 @@ async function dropTables(database: Database): Promise<number> {
 }
 
 /**
- * How long after a look at a schema the next one follows, in milliseconds by the clock of Postgres. A page is read for
- * far less.
+ * The interval between two checks of a schema, in milliseconds by the clock of Postgres. Reading a page takes far less.
  */
 const schemaInterval = 6 * 3_600_000;
 
 /**
- * Removes schemas under which nothing is read any more, at the second look that finds it: readers ask for the schema
- * after the rows. A read model that is filled has no readers, so the first look removes them there. A schema of no use
- * never gets into use again. The limits make each look-up an index probe: for `not exists`, Postgres 18 may scan all
- * tables.
+ * Removes schemas under which nothing is read any more, at the second check that finds them unused: readers ask for the
+ * schema after the rows. While a read model is filled it has no readers, so there the first check removes them. An
+ * unused schema never comes into use again. The limits make each look-up an index probe: for `not exists`, Postgres 18
+ * may scan all tables.
  */
 const dropSchemas: RemoveGarbage = async (database, later, isFilled = false) => {
   const {

@@ -28,7 +28,8 @@ import {
   upsertChanges,
 } from './extents.store.ts';
 import { loadRetainedIds } from './load-retained-ids.ts';
-import { loadTables, rowsNamedBy } from './load-tables.ts';
+import { loadTables, rowsNamedBy, type LoadingTables } from './load-tables.ts';
+import { loadTrials, triesRows } from './load-trials.ts';
 import { PageQueries } from './pages.queries.ts';
 import { Presenters } from './read/presenters.ts';
 import { RememberedTables } from './remembered-tables.ts';
@@ -58,7 +59,7 @@ import {
 } from './tables.store.ts';
 
 /** The queries on whole tables, on single rows, and on pages of rows. */
-export interface AllTableQueries {
+interface AllTableQueries {
   readonly tables: TableQueries;
   readonly rows: RowQueries;
   readonly pages: PageQueries;
@@ -123,7 +124,10 @@ export const tables: Model<
   openCommitted: () => new SchemaCache(),
   keysAtMost,
   load: loadTables,
-  loadMore: loadRetainedIds,
+  loadMore,
+  loadsMuch: triesRows,
+  // Rows are tried as they are stored.
+  readsStored: ['TablePatchRequested'],
   store: (state) => [
     ...storing(state.newTables(), insertTables),
     ...storing(state.changedTables(), updateTables),
@@ -148,7 +152,7 @@ export const tables: Model<
   isRefused: isRefusedWithoutRows,
   needs,
   makes,
-  // Only rows have to be looked up; the rest is mostly remembered.
+  // Only rows are looked up ahead. Most other things are remembered.
   loadsAhead: ['RowPatchRequested', 'RowDeleteRequested'],
   queries: (database) => {
     const presenters = new Presenters(database);
@@ -164,9 +168,14 @@ export const tables: Model<
   garbage: tableGarbage,
 };
 
+async function loadMore(loading: LoadingTables): Promise<void> {
+  await loadRetainedIds(loading);
+  await loadTrials(loading);
+}
+
 /**
- * One key per extent; few rows may need two, for a tail and its segment. For a stash the number is known only once it
- * is loaded.
+ * One key per extent. A few rows may need two, for a tail and its segment. The number for a stash is known only once
+ * the stash is loaded.
  */
 function keysAtMost(data: EventData): number {
   const source = rowsOf(data);

@@ -1,4 +1,4 @@
-/** What HTTP reads of tables. */
+/** The queries of HTTP about tables. */
 import type { Database } from '../../src/storage/database/database.ts';
 import type { Statement } from '../../src/storage/database/pipelined-client.ts';
 import type { TableLimits } from '../../src/language/events/limits.ts';
@@ -11,7 +11,7 @@ import { refusalOf, refusalOfNew, type Target } from './guards.ts';
 /** The result of a query on a table, or why there is none. */
 export type TableAnswer<T> = T | 'table_not_found' | 'payment_required';
 
-/** A place in the list of a team's tables: after the table that this version created under this ID. */
+/** A place in the list of a team's tables: after the table that the event of this version created with this ID. */
 export interface TablePosition {
   readonly created: bigint;
   readonly id: string;
@@ -19,7 +19,7 @@ export interface TablePosition {
 
 export interface TablesPage {
   /**
-   * The tables as JSON, each with its `id` and `name`: texts of about 64 KiB, in each of which they are joined by
+   * The tables as JSON, each with its `id` and `name`, in texts of about 64 KiB. In each text the tables are joined by
    * commas.
    */
   readonly tables: readonly string[];
@@ -62,9 +62,10 @@ const selectLink: Statement = {
 const partBytesMax = 64 * 1024;
 
 /**
- * A page in the order of creation, from the index `tables_listed`, as texts that Node passes on (docs/decisions/0006):
- * not as one, which Node could handle only in one turn of the event loop. `$3` and `$4`: the last table before the
- * page; `$5`: how many tables it may have; `$6`: how many bytes, but it has one table at least if there is any.
+ * A page in the order of creation, from the index `tables_listed`, as texts that Node passes on (docs/decisions/0006).
+ * Node would have to handle a single text in one turn of the event loop, so there are several. `$3` and `$4`: the last
+ * table before the page. `$5`: the maximum number of tables. `$6`: the maximum of bytes; a page has at least one table,
+ * if any is left.
  */
 export const selectTables = `
   with found as (
@@ -89,19 +90,19 @@ const readTables: Statement<TablePosition & { readonly tables: string; readonly 
   text: selectTables,
 };
 
-/** Before every table: versions are at least 0, and no table has this ID. */
+/** Before the first table: versions are at least 0, and no table has this ID. */
 const beforeAll: TablePosition = { created: 0n, id: '00000000-0000-0000-0000-000000000000' };
 
 /**
- * A page ends at this many bytes of JSON, as a page of rows does, however many tables were asked for
+ * A page ends at this many bytes of JSON, as a page of rows does, however many tables the client asked for
  * (docs/spec/decisions.md 3).
  */
 const pageBytesMax = 16 * 1024 * 1024;
 
-/** The most bytes of a table in a page: each of the 1,024 bytes of a name may be escaped. */
+/** The maximum of bytes of a table in a page: each of the 1,024 bytes of a name may be escaped. */
 const tableBytesMax = 64 + 1024 * 6;
 
-/** The most bytes that a page of so many tables can have. */
+/** The maximum of bytes of a page with this many tables. */
 export function tablesBytesAtMost(limit: number): number {
   return Math.min(pageBytesMax, limit * tableBytesMax);
 }
@@ -119,8 +120,8 @@ const selectTarget: Statement<Target & { readonly columns: string; readonly gaps
     where tables.id = $1 and tables.team_id = $2 and not tables.deleted`,
 };
 
-/** What a request on a table needs to know before its body is read. */
-export interface FoundTarget {
+/** The state of a table that a request needs before its body is read. */
+interface FoundTarget {
   /** Without columns if the team has no such table. */
   readonly schema: TableSchema;
   /** Why the committed state refuses the request, whatever its rows are; null if it does not. */
@@ -146,7 +147,7 @@ export class TableQueries {
 
   /**
    * A page of the team's tables in order of creation (docs/spec/decisions.md 3): of all, or of those linked to an app.
-   * `from`: where it begins; null: at the first table. `limit`: how many tables it may have.
+   * `from`: where the page begins; null: at the first table. `limit`: the maximum number of tables.
    */
   async list(
     teamId: string,
@@ -167,7 +168,7 @@ export class TableQueries {
   }
 
   /**
-   * Whether a table of the team is linked to an app. Also true of a deleted table, which other queries report as
+   * Whether a table of the team is linked to an app. Also true for a deleted table, which other queries report as
    * missing.
    */
   async isLinked(teamId: string, tableId: string, appId: string): Promise<boolean> {
@@ -175,7 +176,7 @@ export class TableQueries {
     return rows.length > 0;
   }
 
-  /** Those of the IDs that are of tables of the team. */
+  /** The IDs in this list that belong to tables of the team. */
   async idsAmong(teamId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
     const { rows } = await this.#database.reader.query(selectAmong, [teamId, ids]);
     return new Set(rows.map(({ id }) => id));
@@ -191,7 +192,7 @@ export class TableQueries {
     return suspended ? 'payment_required' : { ...table, schema: decodeSchema(JSON.parse(columns)) };
   }
 
-  /** The table of a request that brings rows, and whether the committed state refuses the request already. */
+  /** The table of a request that brings rows, and whether the committed state already refuses the request. */
   async target(teamId: string, tableId: string, ifMatch: bigint | null): Promise<FoundTarget> {
     const {
       rows: [found],

@@ -1,11 +1,11 @@
-/** What replay must reproduce of tables, except extents and rows. */
+/** The parts of tables that replay must reproduce, except extents and rows. */
 import { logTimes, type Section } from '../../src/log/compare/section.ts';
 import { storedGenerations, storedSchemas, storedTables } from './table.entity.ts';
 import { isForgettableInSql, ofGeneration, rememberedAnswers } from './ended-generations.ts';
 import { issuedAnyInSql } from './forgotten-generations.garbage.ts';
 import { generationLife } from './tables.garbage.ts';
 
-/** Rows of deleted tables may have been garbage-collected. */
+/** Rows of deleted tables may already be garbage-collected. */
 const isShown = 'not exists (select from tables where tables.id = table_id and deleted)';
 
 export const tableSections: readonly Section[] = [
@@ -35,8 +35,7 @@ export const tableSections: readonly Section[] = [
       return `the ID that row ${index} of extent ${version} ${ordinal} of table ${tableId} retains`;
     },
     keys: ['table_id', 'version', 'ordinal', 'index'],
-    // IDs of a replaced generation are parts of answers, which can be repeated until garbage collection may remove the
-    // IDs.
+    // Answers contain IDs of a replaced generation. They can be repeated until garbage collection may remove the IDs.
     query: `select extents.table_id, extents.version, ordinal, retained_ids.index - extents.first as index,
     retained_ids.id from extents
       join tables on tables.id = extents.table_id and not tables.deleted
@@ -54,8 +53,8 @@ export const tableSections: readonly Section[] = [
       return `the row IDs that table ${tableId} issued by its forgotten extent ${version} ${ordinal}`;
     },
     keys: ['table_id', 'version', 'ordinal'],
-    // Garbage collection may have forgotten the generation, or a part of it. Before that may be, its extents are
-    // compared (compare/extents.ts).
+    // Garbage collection may have forgotten the generation, or a part of it. Until it may do so, the extents are
+    // compared instead (compare/extents.ts).
     query: `select extents.table_id, extents.version, ordinal, extents.rows, encode(retained, 'hex') as retained
     from generations ended
       join tables on tables.id = ended.table_id and not tables.deleted join teams on teams.id = tables.team_id
@@ -73,7 +72,7 @@ export const tableSections: readonly Section[] = [
     owner: 'table_id',
     name: ({ table_id: tableId, version }) => `schema ${version} of table ${tableId}`,
     keys: ['table_id', 'version'],
-    // Others are of no use, and may have been removed.
+    // All other schemas are unused, and may have been removed.
     query: `select ${storedSchemas.compared()} from table_schemas join tables on tables.id = table_schemas.table_id
     and not tables.deleted
       join teams on teams.id = tables.team_id join ${logTimes} on last.partition = teams.partition

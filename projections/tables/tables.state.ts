@@ -3,6 +3,7 @@
  */
 import type { Event } from '../../src/language/events/event.ts';
 import { formatRowId, type RowAddress } from '../../src/language/events/row-id.ts';
+import type { ColumnMisfits } from '../../src/language/values/column-misfits.ts';
 import type { TableSchema } from '../../src/language/values/table-schema.ts';
 import { PairMap } from '../../src/log/batch/pair-map.ts';
 import { UndoMap, UndoSet, type UndoJournal } from '../../src/log/batch/undo-journal.ts';
@@ -27,7 +28,7 @@ import type {
   RowChange,
 } from './table.ts';
 
-/** What decisions about tables read. */
+/** The states that decisions about tables read. */
 export interface TableStates extends TeamStates, StashStates {
   readonly tables: TablesState;
 }
@@ -38,18 +39,19 @@ export class TablesState {
   readonly #tables: Map<string, Table>;
   readonly #schemas: PairMap<string, bigint, TableSchema>;
   readonly #extents: ExtentMap;
-  /** By table. What was loaded is never taken back. */
+  /** By table. Loaded entries are never undone. */
   readonly #issuedIds = new Map<string, PairMap<bigint, number, IssuedIds>>();
   readonly #rows: PairMap<bigint, number, StoredRow>;
   readonly #retained: RetainedIds;
   readonly #rowIdChecks = new Map<Event, RowIdCheck>();
+  readonly #trials = new Map<Event, readonly ColumnMisfits[]>();
 
   // The changes to store, one entry per object.
   readonly #changedTables: Set<string>;
   readonly #newTables: Set<string>;
   readonly #changedExtents: Set<bigint>;
   readonly #newKeys = new Set<bigint>();
-  /** Rows that are changed for the first time, and those that had a change before. */
+  /** Rows that are changed for the first time, and rows that had a change before. */
   readonly #newChanges: PairMap<bigint, number, StoredRow>;
   readonly #laterChanges: PairMap<bigint, number, StoredRow>;
   readonly newSchemas: StoredSchema[] = [];
@@ -73,14 +75,14 @@ export class TablesState {
     this.#laterChanges = new PairMap(journal);
   }
 
-  /** A key for something new. Should it be taken after all, storing the batch fails. */
+  /** A key for a new object. If the key is taken after all, storing the batch fails. */
   newKey(): bigint {
     const key = this.#takeKey();
     this.#newKeys.add(key);
     return key;
   }
 
-  // Reads by decisions. They throw if the object was not loaded, which is a bug.
+  // Reads by decisions. If the object was not loaded, which is a bug, they throw.
 
   /** The table, unless it does not exist or was deleted. */
   table(tableId: string): Table | null {
@@ -110,13 +112,13 @@ export class TablesState {
 
   /**
    * Which row IDs the event of this version issued under this ordinal, in any generation of the table. Null: none, or
-   * it was not loaded.
+   * the issuer was not loaded.
    */
   issuedBy(tableId: string, issuer: Pick<RowAddress, 'version' | 'ordinal'>): IssuedIds | null {
     return this.extentOf(tableId, issuer) ?? this.#issuedIds.get(tableId)?.get(issuer.version, issuer.ordinal) ?? null;
   }
 
-  /** What was found of the row IDs of an overwrite while it was loaded; undefined: they were not looked at. */
+  /** The check of an overwrite's row IDs, made while they were loaded; undefined: they were not checked. */
   rowIdCheck(event: Event): RowIdCheck | undefined {
     return this.#rowIdChecks.get(event);
   }
@@ -125,7 +127,19 @@ export class TablesState {
     this.#rowIdChecks.set(event, check);
   }
 
-  /** The row of the present generation with this ID, wherever it is. */
+  /**
+   * The cells that do not fit the types that an event gives to columns, as found while it was loaded; undefined: the
+   * rows were not looked at.
+   */
+  trial(event: Event): readonly ColumnMisfits[] | undefined {
+    return this.#trials.get(event);
+  }
+
+  putTrial(event: Event, misfits: readonly ColumnMisfits[]): void {
+    this.#trials.set(event, misfits);
+  }
+
+  /** The row with this ID in the present generation, wherever it is stored. */
   row(table: Table, id: RowAddress): StoredRow | null {
     const place = this.#placeOf(table, id);
     if (place === null) return null;
@@ -145,7 +159,7 @@ export class TablesState {
     return { extent, index: id.index };
   }
 
-  // What is loaded already.
+  // Already loaded objects.
 
   /** The table, even if deleted. */
   find(tableId: string): Table | null {
@@ -196,7 +210,7 @@ export class TablesState {
     if (extent.retained !== null) this.#retained.putExtent(extent);
   }
 
-  /** Adds what a forgotten generation issued. */
+  /** Adds the row IDs that a forgotten extent issued. */
   putIssuedIds(issued: IssuedIds): void {
     const ofTable = this.#issuedIds.get(issued.tableId) ?? new PairMap<bigint, number, IssuedIds>(null);
     this.#issuedIds.set(issued.tableId, ofTable);
@@ -207,7 +221,7 @@ export class TablesState {
     this.#retained.put(retained);
   }
 
-  /** Does not replace a known extent, which is at least as new as that of the row. */
+  /** Does not replace a known extent, because that is at least as new as the extent of the row. */
   putRow(row: StoredRow): void {
     if (this.findExtent(row.extent.key) === null) this.putExtent(row.extent);
     this.#rows.set(row.extent.key, row.index, row);
@@ -295,7 +309,7 @@ export class TablesState {
     return this.#laterChanges.values();
   }
 
-  /** The extents of this batch that retain row IDs, and that no query can see yet. */
+  /** The extents of this batch that retain row IDs. No query can see them yet. */
   newRetainingExtents(): Extent[] {
     return [...this.newExtents(), ...this.changedExtents()].filter(({ retained }) => retained !== null);
   }

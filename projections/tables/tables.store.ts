@@ -14,7 +14,7 @@ export async function findTables(tx: Tx, ids: readonly string[]): Promise<Table[
   return (await tx.query(selectTables, [ids])).rows;
 }
 
-/** `insertTables`: new tables; `updateTables`: existing ones. */
+/** `insertTables` stores new tables, `updateTables` existing ones. */
 export const insertTables = storedTables.insert('insert_tables');
 export const updateTables = storedTables.update('update_tables', [
   'version',

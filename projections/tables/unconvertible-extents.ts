@@ -1,18 +1,18 @@
 /**
  * How long an extent is left alone after its conversion failed, in milliseconds. Each failure is reported, so damage is
- * reported each hour.
+ * reported every hour.
  */
 const leftAloneMs = 3_600_000;
 
-/** How many are remembered. Beyond that, the oldest is tried again early. */
+/** How many extents are remembered. Beyond that, the oldest one is tried again early. */
 const rememberedMax = 10_000;
 
 /**
- * Extents that could not be converted, because a body of theirs cannot be read. They are left alone for a while, so
- * that others are converted.
+ * Extents whose conversion failed because one of their bodies cannot be read. They are left alone for a while, so that
+ * other extents are converted.
  */
 export class UnconvertibleExtents {
-  /** By key, the oldest first: when it is tried again, by `performance.now()`. */
+  /** By key, the oldest first: when the extent is tried again, by `performance.now()`. */
   readonly #until = new Map<string, number>();
 
   add(key: string): void {
@@ -21,7 +21,7 @@ export class UnconvertibleExtents {
     if (this.#until.size > rememberedMax) this.#until.delete(this.#until.keys().next().value!);
   }
 
-  /** The keys of those that are left alone now. */
+  /** The keys of the extents that are now left alone. */
   keys(): readonly string[] {
     const now = performance.now();
     for (const [key, until] of this.#until) {

@@ -31,7 +31,7 @@ export function decideTeamChange(teams: TeamsState, teamId: string, change: Part
   return apply(team === null ? [] : [{ kind: 'team', team: { ...team, ...change } }]);
 }
 
-/** Limits that the event does not name stay as they are. */
+/** Limits that are not in the event stay unchanged. */
 export function decideTeamPlan({ teams }: TeamStates, { data }: Event<EventOf<'TeamPlanSet'>>): Decision<TeamChange> {
   const limits = planQuotas.map((quota) => `${quota}Max` as const).filter((limit) => data[limit] !== undefined);
   return decideTeamChange(teams, data.teamId, Object.fromEntries(limits.map((limit) => [limit, data[limit]])));

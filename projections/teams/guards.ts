@@ -18,8 +18,8 @@ export function suspension({ suspended }: Pick<Team, 'suspended'>): Refusal | nu
 }
 
 /**
- * Refuses if the team would use `more` than it may. Its plan decides or, where that says nothing, `settingMax`: the
- * setting as recorded in the event; absent: no limit.
+ * Refuses if the team would use `more` than it may. The limit is that of its plan. If the plan sets none, it is
+ * `settingMax`, the setting as recorded in the event; absent: no limit.
  */
 export function exceededQuota<Q extends Quota>(
   team: Pick<Usage, Q> & Pick<PlanLimits, `${Q}Max`>,

@@ -25,7 +25,7 @@ export const TeamEntity = defineEntity({
     /** Bodies of several blocks that wait for their closing event. */
     openBodies: p.bigint('number'),
     openBodiesMax: p.bigint('number').nullable(),
-    /** Uploads that are neither completed nor given up, and the most bytes that may arrive for them. */
+    /** Uploads that are neither completed nor given up, and the maximum of bytes that may arrive for them. */
     openUploads: p.bigint('number'),
     openUploadsMax: p.bigint('number').nullable(),
     openUploadBytes: p.bigint('number'),
@@ -33,7 +33,7 @@ export const TeamEntity = defineEntity({
     /** Bytes of its files. */
     uploadBytes: p.bigint('number'),
     uploadBytesMax: p.bigint('number').nullable(),
-    /** What it uses of this is noted elsewhere (src/api/usage/). */
+    /** Another table counts how much the team uses of this (src/api/usage/). */
     logBytesPerDayMax: p.bigint('number').nullable(),
   },
 });
@@ -46,18 +46,18 @@ export const TokenEntity = defineEntity({
   properties: {
     id: p.uuid().primary(),
     teamId: p.uuid(),
-    /** SHA-256 of the token. The token itself is shown once, and never stored but for its end. */
+    /** SHA-256 of the token. The token itself is shown once; only its last characters are stored. */
     hash: p.type(HexBytes).unique(),
     name: p.text(),
     /** The version of the event that created it, and the time of its record in milliseconds. */
     created: p.bigint(),
     createdAt: p.bigint('number'),
-    /** The last characters of the token; null: an earlier version of the service made it. */
+    /** The last characters of the token; null: an earlier version of the service made the token. */
     endsIn: p.string().columnType('text').nullable(),
-    /** The log time from which on it is refused, in milliseconds; null: never. */
+    /** The token is refused from this log time on, in milliseconds; null: never. */
     expiresAt: p.bigint('number').nullable(),
     readOnly: p.boolean(),
-    /** The app to which it is restricted; null: valid for the whole team. */
+    /** The app to which the token is limited; null: the whole team. */
     appId: p.string().columnType('text').nullable(),
     revoked: p.boolean(),
   },

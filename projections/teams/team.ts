@@ -22,17 +22,17 @@ export interface Token {
   /** The version of the event that created it, and the time of its record in milliseconds. */
   readonly created: bigint;
   readonly createdAt: number;
-  /** Its last characters; null: not known. */
+  /** The token's last characters; null: unknown. */
   readonly endsIn: string | null;
-  /** The log time from which on it is refused, in milliseconds; null: never. */
+  /** The token is refused from this log time on, in milliseconds; null: never. */
   readonly expiresAt: number | null;
   readonly readOnly: boolean;
-  /** The app to which it is restricted; null: valid for the whole team. */
+  /** The app to which the token is limited; null: the whole team. */
   readonly appId: string | null;
   readonly revoked: boolean;
 }
 
-/** A team uses more of something, or less. In a decision it stands after the changes of the whole team. */
+/** A team uses more or less of a quota. In a decision, this change comes after the changes of the whole team. */
 export interface UsageChange {
   readonly kind: 'usage';
   readonly teamId: string;

@@ -18,9 +18,9 @@ import { findTeams, findTokens, upsertTeams, upsertTokens } from './teams.store.
 import { namedBy } from '../../src/language/events/event-names.ts';
 
 /** The teams that earlier batches of the partition have loaded or changed, by ID. */
-export type RememberedTeams = Map<string, Team>;
+type RememberedTeams = Map<string, Team>;
 
-/** How many are remembered; past it all are dropped, because that is simple and rare. */
+/** How many teams are remembered. Past this limit all are dropped, because that is simple and rare. */
 const rememberedMax = 1000;
 
 export const teams: Model<TeamsState, TeamStates, TeamChange | TokenChange, RememberedTeams, null, TeamQueries> = {

@@ -1,4 +1,4 @@
-/** What authentication and the command line read of teams and tokens. */
+/** The queries of authentication and the command line about teams and tokens. */
 import type { Database } from '../../src/storage/database/database.ts';
 import { columnName } from '../../src/storage/database/rows-statement.ts';
 import type { Statement } from '../../src/storage/database/pipelined-client.ts';
@@ -8,7 +8,7 @@ import { operatorTokens, revocationNotes, useNotes } from '../../src/storage/sec
 import { hashToken } from './hash-token.ts';
 import { TeamEntity } from './team.entity.ts';
 
-/** The tokens of teams and of operators whose hash meets a condition, unless they were revoked. */
+/** The unrevoked tokens of teams and operators whose hash meets a condition. */
 function selectKnown(condition: string): string {
   return `select hash, id, team_id as "teamId", expires_at::float8 as "expiresAt", read_only as "readOnly",
   app_id as "appId" from tokens
@@ -56,17 +56,17 @@ const selectLogPlace: Statement<LogPlace> = {
 /** A token that is not revoked. */
 export interface KnownToken {
   readonly id: string;
-  /** Null: it is of an operator. */
+  /** Null: an operator's token. */
   readonly teamId: string | null;
-  /** The log time from which on it is refused, in milliseconds; null: never. */
+  /** The token is refused from this log time on, in milliseconds; null: never. */
   readonly expiresAt: number | null;
   readonly readOnly: boolean;
-  /** The app to which it is restricted; null: valid for the whole team. */
+  /** The app to which the token is limited; null: the whole team. */
   readonly appId: string | null;
 }
 
-/** A token, and whose it is. */
-export interface TokenOfTeam extends KnownToken {
+/** A token, and the team that it belongs to. */
+interface TokenOfTeam extends KnownToken {
   readonly teamId: string;
   readonly name: string;
   readonly teamName: string;
@@ -80,7 +80,7 @@ export interface TeamSummary extends Usage, PlanLimits {
 
 const teamSummaries = StoredTable.of(TeamEntity, { without: ['partition', 'created'] });
 
-/** The teams behind the ID $1 (null: all), at most $2 (null: all of them). */
+/** The teams after the ID $1 (null: from the first on), at most $2 (null: all). */
 const selectTeams = `select ${teamSummaries.columns()} from teams where $1::uuid is null or id > $1 order by id limit $2`;
 
 const selectTeam: Statement<TeamSummary> = {
@@ -88,7 +88,7 @@ const selectTeam: Statement<TeamSummary> = {
   text: `select ${teamSummaries.columns()} from teams where id = $1`,
 };
 
-/** What teams use of a quota: all of them together, and the one that uses the most. */
+/** The use of a quota: by all teams together, and by the team that uses the most. */
 interface QuotaUse {
   readonly quota: Quota;
   readonly allTeams: number;
@@ -105,11 +105,11 @@ const selectUse = `select ${quotas
 export interface TokenSummary extends KnownToken {
   readonly teamId: string;
   readonly name: string;
-  /** The last use that was written so far, in milliseconds of log time; null: none. */
+  /** The last recorded use, in milliseconds of log time; null: none. */
   readonly usedAt: number | null;
   /** In milliseconds of log time. */
   readonly createdAt: number;
-  /** Its last characters; null: not known. */
+  /** The token's last characters; null: unknown. */
   readonly endsIn: string | null;
   readonly revoked: boolean;
 }
@@ -136,7 +136,7 @@ export class TeamQueries {
     return (await this.#database.reader.query(selectLogPlace, [teamId])).rows[0] ?? null;
   }
 
-  /** Those of the tokens that `token` finds, in one query. */
+  /** The tokens in this list that `token` would find, by one query. */
   async tokensAmong(tokens: readonly string[]): Promise<ReadonlyMap<string, KnownToken>> {
     const byHash = new Map(tokens.map((token) => [hashToken(token).toString('hex'), token]));
     const { rows } = await this.#database.reader.query(selectTokensOf, [[...byHash.keys()]]);
@@ -144,8 +144,8 @@ export class TeamQueries {
   }
 
   /**
-   * The teams behind this ID, or all, ordered by ID and so by time of creation: IDs begin with it, while versions of
-   * different partitions are not comparable.
+   * The teams after this ID, or all. They are ordered by ID, and so by time of creation, because IDs begin with that
+   * time. Versions of different partitions are not comparable.
    */
   async teams(after: string | null = null, limit: number | null = null): Promise<TeamSummary[]> {
     return (await this.#database.pool.query<TeamSummary>(selectTeams, [after, limit])).rows;
@@ -155,7 +155,7 @@ export class TeamQueries {
     return (await this.#database.reader.query(selectTeam, [teamId])).rows[0] ?? null;
   }
 
-  /** What teams use of each quota. Reads all teams. */
+  /** How much teams use of each quota. Reads all teams. */
   async quotaUse(): Promise<QuotaUse[]> {
     const {
       rows: [use],
@@ -163,7 +163,7 @@ export class TeamQueries {
     return quotas.map((quota) => ({ quota, allTeams: use![quota], largestTeam: use![`${quota}Largest`] }));
   }
 
-  /** A team's tokens behind this one, or all, in the order of their creation. */
+  /** A team's tokens after this one, or all, in order of creation. */
   async tokens(teamId: string, after: string | null = null, limit: number | null = null): Promise<TokenSummary[]> {
     return (await this.#database.pool.query<TokenSummary>(selectTokens, [teamId, after, limit])).rows;
   }

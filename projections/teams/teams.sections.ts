@@ -1,4 +1,4 @@
-/** What replay must reproduce of teams and tokens. */
+/** The parts of teams and tokens that replay must reproduce. */
 import type { Section } from '../../src/log/compare/section.ts';
 import { storedTeams, storedTokens } from './team.entity.ts';
 

@@ -2,7 +2,7 @@
 import { UndoMap, UndoSet, type UndoJournal } from '../../src/log/batch/undo-journal.ts';
 import type { Team, Token, TokenChange, UsageChange } from './team.ts';
 
-/** What decisions about teams read; other models read the teams too. */
+/** The states that decisions about teams read. Other models also read the teams. */
 export interface TeamStates {
   readonly teams: TeamsState;
 }
@@ -24,7 +24,7 @@ export class TeamsState {
     return this.#teams.get(teamId) ?? null;
   }
 
-  /** The team of something that only teams have. Throws if there is none, which is a bug. */
+  /** The team that owns something. Throws if there is no such team, which is a bug. */
   known(teamId: string): Team {
     const team = this.team(teamId);
     if (team === null) throw new Error(`the team ${teamId} is unknown`);
@@ -52,7 +52,7 @@ export class TeamsState {
     this.#changedTeams.add(team.id);
   }
 
-  /** Counts for a team that is known. */
+  /** Adds to the usage of a known team. */
   count({ teamId, quota, by }: UsageChange): void {
     const team = this.known(teamId);
     this.change({ ...team, [quota]: team[quota] + by });

@@ -9,8 +9,8 @@ import { exceededQuota, suspendedMessage } from '../teams/guards.ts';
 
 /**
  * Spec 4.8: announces an upload. An app exists once its team names it (docs/spec/decisions.md 3). Guards: suspension;
- * open uploads and their bytes, which are bounded because they do not count as bytes of files yet. Each counts with its
- * `sizeMax`: nobody knows what will arrive.
+ * the number of open uploads, and their bytes. The bytes are bounded because they do not count as bytes of files yet.
+ * Each upload counts with its `sizeMax`, because the size that will arrive is unknown.
  */
 export function decideCreateUpload(
   { teams }: UploadStates,
@@ -49,12 +49,12 @@ export function decideCreateUpload(
   );
 }
 
-/** The team with one open upload more (1) or less (-1). */
+/** The team with one more open upload (1) or one less (-1). */
 export function withOpen(team: Team, { sizeMax }: Upload, by: 1 | -1): Team {
   return { ...team, openUploads: team.openUploads + by, openUploadBytes: team.openUploadBytes + by * sizeMax };
 }
 
-/** The upload's part of an outcome. */
+/** The upload as an outcome reports it. */
 export function resultOf({ id, contentType, fileName, sizeMax, expiresAt, file }: Upload): UploadResult {
   return { id, contentType, fileName, sizeMax, expiresAt, file: file?.name ?? null };
 }

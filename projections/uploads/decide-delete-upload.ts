@@ -8,8 +8,8 @@ import type { UploadStates } from './uploads.state.ts';
 import { suspendedMessage } from '../teams/guards.ts';
 
 /**
- * Withdraws a file, or gives up an open upload, also an expired one. Guards: upload, suspension. Rows that name the
- * file do not matter, and do not change.
+ * Withdraws a file, or gives up an open upload, even an expired one. Guards: upload, suspension. Rows that name the
+ * file do not prevent this, and do not change.
  */
 export function decideDeleteUpload(
   { uploads, teams }: UploadStates,
@@ -27,8 +27,7 @@ export function decideDeleteUpload(
 }
 
 /**
- * The changes by which an upload ends: its file, if it has one, gives its bytes back to the plan; else it is open no
- * more.
+ * The changes that end an upload. If it has a file, the plan gets its bytes back. If not, the upload is no longer open.
  */
 export function giveUp(upload: Upload, team: Team, { time }: LogPlace): readonly UploadChange[] {
   const changed =

@@ -7,7 +7,7 @@ import { giveUp } from './decide-delete-upload.ts';
 
 /**
  * Gives up uploads that were never completed, and files that no row has named for too long (spec section 3). An early,
- * late or repeated event is harmless: only the state at its place in the log counts.
+ * late or repeated event is harmless, because only the state at its place in the log counts.
  */
 export function decideUploadChecked(
   { uploads, teams }: UploadStates,

@@ -1,4 +1,4 @@
-/** Writes the files that rows name, and finds out whether rows name a file. */
+/** Stores which files rows name, and finds out whether a row names a file. */
 import type { Statement, Tx } from '../../src/storage/database/pipelined-client.ts';
 import { isShownNow } from '../tables/read/table-at.ts';
 import { storedChangeReferences, storedFileReferences } from './file-reference.entity.ts';
@@ -15,7 +15,9 @@ export const insertChangeReferences = storedChangeReferences.insert(
 /** The files that patched rows no longer name. Some may never have been stored. */
 export const deleteChangeReferences = storedChangeReferences.delete('delete_change_references');
 
-/** SQL: the extent's table, if its present generation has the extent. It belongs to the team of the segment. */
+/**
+ * SQL: the extent's table, if the extent is in its present generation. The table belongs to the team of the segment.
+ */
 const shown = `select from tables where ${isShownNow} limit 1`;
 
 /**
@@ -35,15 +37,15 @@ const namedBy = (references: string, place: string): string => `with recursive n
   )`;
 
 /** Whether rows name the file of an upload. */
-export interface Claim {
+interface Claim {
   readonly uploadId: string;
   readonly isClaimed: boolean;
 }
 
 /**
  * Each look-up is an index probe: limits, offsets and row comparisons leave the planner no other choice. Millions of
- * rows that readers cannot reach may name a file, so the query goes from segment to segment, and looks at rows only of
- * extents that are shown. Rows of other teams may name the file as often: they are elsewhere in the index.
+ * unreachable rows may name a file. So the query goes from segment to segment, and reads rows only if the extent is
+ * shown. Other teams' rows that name the file are elsewhere in the index, however many they are.
  */
 export const selectClaims: Statement<Claim> = {
   name: 'select_claims',
@@ -81,8 +83,8 @@ export const selectClaims: Statement<Claim> = {
 };
 
 /**
- * Whether rows name the files of these uploads: rows of the present generations of tables of the upload's team, by
- * their newest bodies. Omits uploads without a file.
+ * Whether rows name the files of these uploads. The newest bodies of rows in present generations of the upload's team
+ * count. Omits uploads without a file.
  */
 export async function findClaims(tx: Tx, uploadIds: readonly string[]): Promise<Claim[]> {
   return (await tx.query(selectClaims, [uploadIds])).rows;

@@ -1,4 +1,4 @@
-/** Which files the rows patched or deleted in a batch name now, and which ones they no longer name. */
+/** The files that the rows patched or deleted in a batch now name, and those that they no longer name. */
 import { fileNamesIn } from '../../src/storage/files/file-name.ts';
 import { PairMap } from '../../src/log/batch/pair-map.ts';
 import type { UndoJournal } from '../../src/log/batch/undo-journal.ts';
@@ -17,12 +17,12 @@ export class PatchedReferences {
     this.#rows = new PairMap(journal);
   }
 
-  /** Notes that a row's body was replaced; null: there is none. */
+  /** Records that a row's body was replaced; null: there is no body. */
   replace(row: PatchedRow, bodyBefore: string | null, body: string | null): void {
     const known = this.#rows.get(row.extent, row.index);
     const before = known?.before ?? namesIn(bodyBefore);
     const now = namesIn(body);
-    // Skips rows that name no file, as most do.
+    // Skips rows that name no file. Most rows name none.
     if (known !== undefined || before.length > 0 || now.length > 0)
       this.#rows.set(row.extent, row.index, { ...row, before, now });
   }

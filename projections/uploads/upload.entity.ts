@@ -16,13 +16,13 @@ export const UploadEntity = defineEntity({
     createdAt: p.bigint('number'),
     /** From this time on it cannot be completed. */
     expiresAt: p.bigint('number'),
-    /** The largest size of the file in bytes, and how many milliseconds it is kept while no row names it. */
+    /** The maximum size of the file in bytes, and how many milliseconds the file is kept while no row names it. */
     sizeMax: p.bigint('number'),
     unclaimedLifeMs: p.bigint('number'),
     /** The name of the file in the store, and its size in bytes; null until the upload is completed. */
     file: p.string().columnType('text collate "C"').nullable().unique(),
     size: p.bigint('number').nullable(),
-    /** Since when no row is known to name the file; null while one does, and before the upload is completed. */
+    /** Since when no row is known to name the file. Null while a row names it, and before the upload is completed. */
     unclaimedSince: p.bigint('number').nullable(),
     /** When the upload was given up; null before that. */
     removedAt: p.bigint('number').nullable(),

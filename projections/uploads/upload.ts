@@ -16,9 +16,9 @@ export interface Upload {
   readonly expiresAt: number;
   readonly sizeMax: number;
   readonly unclaimedLifeMs: number;
-  /** Null until it is completed. Also set if the completion was refused, so that the bytes are removed. */
+  /** Null until the upload is completed. Also set if the completion was refused, so that the bytes are removed. */
   readonly file: StoredFile | null;
-  /** Since when no row is known to name its file; null while one does, and before it is completed. */
+  /** Since when no row is known to name the file. Null while a row names it, and before the upload is completed. */
   readonly unclaimedSince: number | null;
   /** When it was given up; null before that. */
   readonly removedAt: number | null;

@@ -57,7 +57,7 @@ export const uploads: Model<
     ...storing(state.patched.gone(), deleteChangeReferences),
     ...storing(state.changedUploads().map(uploadRow), upsertUploads),
   ],
-  // Whether rows name a file is looked up among all stored rows.
+  // To decide whether rows name a file, all stored rows are searched.
   readsStored: ['UploadChecked'],
   queries: (database) => new UploadQueries(database),
   sections: uploadSections,

@@ -1,4 +1,4 @@
-/** What HTTP reads of uploads. */
+/** The queries of HTTP about uploads. */
 import type { Database } from '../../src/storage/database/database.ts';
 import type { Statement } from '../../src/storage/database/pipelined-client.ts';
 import type { StoredFile } from '../../src/language/events/upload-events.ts';
@@ -13,7 +13,7 @@ export interface UploadState {
   readonly contentType: string;
   /** The largest size of the file, in bytes. */
   readonly sizeMax: number;
-  /** Whether it was given up: it was refused, deleted, or expired, or no row named its file for too long. */
+  /** Whether the upload was given up: it was refused, deleted or expired, or no row named its file for too long. */
   readonly isRemoved: boolean;
   /** Whether its team is suspended. */
   readonly isSuspended: boolean;
@@ -51,7 +51,7 @@ const selectFile: Statement<PublicFile> = {
     from uploads join teams on teams.id = uploads.team_id where file = $1 and removed_at is null`,
 };
 
-/** A place in a team's list: before the upload that this version created under this ID. */
+/** A place in a team's list: before the upload that the event of this version created with this ID. */
 export interface UploadPosition {
   readonly created: bigint;
   readonly id: string;
@@ -65,13 +65,13 @@ export interface ListedUpload extends UploadPosition {
   readonly createdAt: number;
   /** From this time on it cannot be completed. */
   readonly expiresAt: number;
-  /** The name of its file, and the size in bytes; null before it is completed. */
+  /** The name and size (in bytes) of its file; null before the upload is completed. */
   readonly file: string | null;
   readonly size: number | null;
   readonly isRemoved: boolean;
 }
 
-/** From the newest on; from the index `uploads_listed`, or with an app from `uploads_listed_of_apps`. */
+/** Newest first, from the index `uploads_listed`, or with an app from `uploads_listed_of_apps`. */
 const selectListed = (ofApp: boolean): Statement<ListedUpload> => ({
   name: ofApp ? 'read_uploads_of_app' : 'read_uploads',
   text: `select id, created, app_id as "appId", content_type as "contentType", file_name as "fileName",
@@ -94,7 +94,7 @@ export interface UploadToCheck {
 }
 
 /** A given-up upload whose bytes may still be in the store. */
-export interface GivenUpUpload {
+interface GivenUpUpload {
   readonly id: string;
   readonly file: string | null;
 }
@@ -115,7 +115,7 @@ export class UploadQueries {
     this.#database = database;
   }
 
-  /** Null if there is no such upload of the owner. Omit `owner` for an upload from a signed URL. */
+  /** Null if the owner has no such upload. Omit `owner` for an upload from a signed URL. */
   async upload(
     uploadId: string,
     owner?: { readonly teamId: string; readonly appId: string },
@@ -129,7 +129,7 @@ export class UploadQueries {
     return { ...upload, file: file === null ? null : { name: file, size: size! } };
   }
 
-  /** A team's uploads, newest first: of all apps, or of one. `before`: where to go on; null: at the newest. */
+  /** A team's uploads, newest first: of all apps, or of one. `before`: where to continue; null: from the newest. */
   async list(
     teamId: string,
     appId: string | null,
@@ -171,8 +171,8 @@ export class UploadQueries {
   }
 
   /**
-   * Checks the next `atOnce` uploads after `after`, by ID, and returns those whose files rows have begun or ceased to
-   * name.
+   * Checks the next `atOnce` uploads after `after`, by ID. Returns those whose files rows have begun to name, or no
+   * longer name.
    */
   async claimsMoved(
     after: string,

@@ -1,4 +1,4 @@
-/** What replay must reproduce of uploads, and of the files that rows name. */
+/** The parts of uploads, and the files that rows name, that replay must reproduce. */
 import type { Section } from '../../src/log/compare/section.ts';
 import { hasChangeAt } from '../tables/read/shown-rows.ts';
 import { isShownNow } from '../tables/read/table-at.ts';
@@ -19,7 +19,7 @@ export const uploadSections: readonly Section[] = [
       return `file ${file} in row ${index} of extent ${version} ${ordinal} of table ${tableId}`;
     },
     keys: ['table_id', 'version', 'ordinal', 'index', 'file'],
-    // As `UploadChecked` sees them: of rows that were patched or deleted, only the references of their newest bodies.
+    // As `UploadChecked` sees the references: if a row was patched or deleted, only those of its newest body count.
     query: `select extents.table_id, extents.version, ordinal, named.index - extents.first as index, file, named.team_id
     from extents
       join tables on ${isShownNow}

@@ -6,7 +6,7 @@ import type { TeamStates } from '../teams/teams.state.ts';
 import { PatchedReferences } from './patched-references.ts';
 import type { Upload, SegmentReference } from './upload.ts';
 
-/** What decisions about uploads read. */
+/** The states that decisions about uploads read. */
 export interface UploadStates extends TeamStates {
   readonly uploads: UploadsState;
 }
@@ -31,7 +31,7 @@ export class UploadsState {
     return this.#uploads.get(uploadId) ?? null;
   }
 
-  /** Whether a row of one of its team's tables names the upload's file. Throws if that was not loaded. */
+  /** Whether a row of one of its team's tables names the upload's file. Throws if the claims were not loaded. */
   isClaimed({ id }: Upload): boolean {
     const isClaimed = this.#claims.get(id);
     if (isClaimed === undefined) throw new Error(`the claims on the file of upload ${id} were not loaded`);
@@ -42,7 +42,7 @@ export class UploadsState {
     this.#uploads.set(upload.id, upload);
   }
 
-  /** Whether rows named the upload's file before this batch. */
+  /** Records whether rows named the upload's file before this batch. */
   putClaim(uploadId: string, isClaimed: boolean): void {
     this.#claims.set(uploadId, isClaimed);
   }
@@ -52,7 +52,7 @@ export class UploadsState {
     this.#changed.set(upload.id, upload);
   }
 
-  /** Notes the files that rows added to a tail name. */
+  /** Records the files that rows added to a tail name. */
   followTailRows({ teamId, extent: { segment }, first, bodies }: TailRowsChange): void {
     bodies.forEach((body, at) => {
       for (const file of fileNamesIn(body))
@@ -60,7 +60,7 @@ export class UploadsState {
     });
   }
 
-  /** Notes the files that a patched or deleted row names or no longer names. */
+  /** Records the files that a patched or deleted row names or no longer names. */
   followRow({ teamId, extent, index, before, body }: RowChange): void {
     this.#patched.replace({ teamId, extent: extent.key, index }, before, body);
   }
@@ -69,7 +69,7 @@ export class UploadsState {
     return [...this.#changed.values()];
   }
 
-  /** The files that patched rows name now, and those that they no longer name. */
+  /** The files that patched rows now name, and those that they no longer name. */
   get patched(): Pick<PatchedReferences, 'named' | 'gone'> {
     return this.#patched;
   }

@@ -1,7 +1,6 @@
 /**
- * Moves the log between Postgres and Kafka, beside the processes that serve. They write on while the log is copied.
- * Then it is closed, its end is copied, and the copy is opened in its place (docs/operate/operations.md, "Moving the
- * log").
+ * Moves the log between Postgres and Kafka while the service runs. Clients can write while the log is copied. Then the
+ * move closes the log, copies its end, and opens the copy in its place (docs/operate/operations.md, "Moving the log").
  */
 import type pg from 'pg';
 import { closeToKafka, openToKafka, openToPostgres } from '../log/progress/closed.store.ts';
@@ -23,16 +22,16 @@ import {
   type LogKind,
 } from '../log/postgres/log-place.ts';
 
-/** The log cannot be moved as it is. */
+/** Something that an operator must change prevents the move. The message says what. */
 export class CannotMove extends Error {
   override readonly name = 'CannotMove';
 }
 
 /**
- * The log is copied in rounds. Each round copies the records that clients appended during the round before. After a
- * round of at most `shortRound` the log is closed, because the next round, for which writes wait, is about as short.
- * After `roundsMax` rounds, one of at most `lastRoundMax` is short enough; otherwise the move gives up. In
- * milliseconds.
+ * The move copies the log in rounds. Each round copies the records that clients appended during the round before. If a
+ * round takes at most `shortRound`, the move closes the log: writes wait for the next round, which takes about as long.
+ * After `roundsMax` rounds, a round of at most `lastRoundMax` is short enough; otherwise the move gives up. Durations
+ * are in milliseconds.
  */
 const shortRound = 1000;
 const roundsMax = 20;
@@ -49,12 +48,12 @@ export function afterRound(round: number, took: number): 'again' | 'close' | 'gi
   return took <= lastRoundMax ? 'close' : 'give up';
 }
 
-/** How many partitions are copied at a time: each takes a few megabytes. */
+/** How many partitions are copied at a time. Each needs a few megabytes of memory. */
 const copiedAtOnce = 4;
 
 export interface MoveOptions {
   readonly database: Pick<Database, 'pool' | 'schema' | 'withSession'>;
-  /** Opens the log in Postgres and that in Kafka. The caller closes them. */
+  /** Opens both logs, the one in Postgres and the one in Kafka. The caller closes them. */
   readonly openLogs: () => Promise<Readonly<Record<LogKind, RecordLog>>>;
   readonly to: LogKind;
   readonly signal: AbortSignal;
@@ -64,13 +63,14 @@ export interface MoveOptions {
 
 export interface Moved {
   readonly records: number;
-  /** How long nothing could be written, in milliseconds. */
+  /** How long writes waited, in milliseconds. */
   readonly pausedMs: number;
 }
 
 /**
- * Moves the log. Can be repeated after whatever ended it: it goes on with what was copied. If it fails before the copy
- * is opened, the log is open again where it was. Rejects with CannotMove, with WrongLog, and with the signal's reason.
+ * Moves the log. After any failure it can be called again, and continues with what it has copied. If it fails before it
+ * opens the copy, it opens the log again in its old place. Rejects with CannotMove, with WrongLog, and with the
+ * signal's reason.
  */
 export async function moveLog(options: MoveOptions): Promise<Moved> {
   return options.database.withSession(async (client) => {
@@ -81,20 +81,21 @@ export async function moveLog(options: MoveOptions): Promise<Moved> {
     try {
       return await moveAlone(options, client);
     } finally {
-      // At once, so that a command that follows has the locks; with a broken connection they end.
+      // Release the locks now, so that a command that follows can take them. If the connection is broken, Postgres has
+      // released them.
       await client.query('select pg_advisory_unlock_all()').catch(() => undefined);
     }
   });
 }
 
-/** Opens and closes the log through the connection that holds the lock: if that is lost, so is the right to do so. */
+/** Opens and closes the log on the connection that holds the lock: a process that lost the lock can do neither. */
 async function moveAlone(
   { database: { pool, schema }, openLogs, to, signal, onProgress }: MoveOptions,
   client: pg.ClientBase,
 ): Promise<Moved> {
   await prepareMoves(pool, partitionCount);
   if ((await readLogPlace(pool)) === to) throw new CannotMove(`the log is in ${nameOf(to)} already`);
-  // First, so that writes go on even if the brokers cannot be reached any more.
+  // Before anything needs the brokers: writes go on even if the brokers cannot be reached.
   await reopen(client, to);
   const from: LogKind = to === 'kafka' ? 'postgres' : 'kafka';
   const { [from]: source, [to]: target } = await openLogs();
@@ -104,10 +105,11 @@ async function moveAlone(
   await copy.proveBegun(signal);
   await copy.approachEnd(signal);
   signal.throwIfAborted();
-  // The log in Kafka is closed by the read model: another one would go on with what is appended there.
+  // A log in Kafka is closed through the read model, so a process with another read model would still accept appends to
+  // it.
   if (to === 'postgres' && (await isAnotherReadModelUsed(client, schema))) {
     throw new CannotMove(
-      'processes of another version use another read model: upgrade or stop them, and run the command again; it goes on from here',
+      'processes of another version use another read model: upgrade or stop them, then run the command again; it continues with what it has copied',
     );
   }
   await forbidReplays(client);
@@ -120,7 +122,7 @@ async function moveAlone(
     await copy.prove(await readProgress(pool));
     await within(client, () => open(client, to));
   } catch (error) {
-    // If Postgres is away too, the next run opens it, or goes on.
+    // If Postgres is away too, the log stays closed until the command runs again.
     const failed = await reopen(client, to).then(
       () => null,
       (also: unknown) => also,
@@ -128,7 +130,7 @@ async function moveAlone(
     if (failed === null) throw error;
     throw new AggregateError(
       [error, failed],
-      'the log could not be moved, and is still closed: run the command again',
+      'the log was not moved and is still closed to writes: run the command again',
       { cause: error },
     );
   }
@@ -136,8 +138,8 @@ async function moveAlone(
 }
 
 /**
- * A replay that took over while the log is closed would replace the progress with which it is closed. Forbidden until
- * the connection ends.
+ * Forbids replays until the connection ends. A replay that took over meanwhile would replace the progress that keeps
+ * the log closed.
  */
 async function forbidReplays(client: pg.ClientBase): Promise<void> {
   const {
@@ -147,11 +149,14 @@ async function forbidReplays(client: pg.ClientBase): Promise<void> {
   ]);
   if (!lock!.taken)
     throw new CannotMove(
-      'a replay is under way: wait for it, or end it, and run the command again; it goes on from here',
+      'a replay is running: wait for its end or stop it, then run the command again; it continues with what it has copied',
     );
 }
 
-/** Proves that the log is the one that the read model was built from, and can be projected. */
+/**
+ * Checks that the read model was built from this log, and that no partition has halted. Rejects with WrongLog or
+ * CannotMove.
+ */
 async function proveSource(source: RecordLog, pool: pg.Pool): Promise<void> {
   for (const [partition, progress] of (await readProgress(pool)).entries()) {
     if (progress.halted !== null) throw new CannotMove(`partition ${partition} has halted: see \`tablog log status\``);
@@ -165,7 +170,7 @@ class LogCopy {
   readonly #target: RecordLog;
   readonly #onProgress: MoveOptions['onProgress'];
   readonly #partitions: readonly number[];
-  /** Where the source ended when that was last asked, and how far each partition is copied. */
+  /** The end of each partition of the source, as last read, and how far each partition is copied. */
   #ends: readonly bigint[] = [];
   readonly #places: CopyPlace[] = [];
   #done = 0;
@@ -177,12 +182,12 @@ class LogCopy {
     this.#onProgress = onProgress;
   }
 
-  /** How many records the log had when its end was last asked. */
+  /** How many records the log had when its ends were last read. */
   get records(): number {
     return Number(this.#ends.reduce((all, one) => all + one, 0n));
   }
 
-  /** Proves that what the target holds was copied from the source, before `copyToEnd` goes on behind it. */
+  /** Checks that the records in the target are copies of the source's, before `copyToEnd` appends to them. */
   async proveBegun(signal: AbortSignal): Promise<void> {
     await this.#readEnds();
     await eachOf(this.#partitions, async (partition) => {
@@ -197,7 +202,7 @@ class LogCopy {
     });
   }
 
-  /** Copies to where the source ends now. */
+  /** Copies up to the present end of the source. */
   async copyToEnd(signal?: AbortSignal): Promise<void> {
     await this.#readEnds();
     await eachOf(this.#partitions, async (partition) => {
@@ -216,7 +221,7 @@ class LogCopy {
     });
   }
 
-  /** Copies until little is left to copy. Rejects with CannotMove if that does not become little. */
+  /** Copies round after round until little is left. Rejects with CannotMove if clients write too fast for that. */
   async approachEnd(signal: AbortSignal): Promise<void> {
     for (let round = 1; ; round += 1) {
       const began = performance.now();
@@ -226,19 +231,19 @@ class LogCopy {
       if (next === 'close') return;
       if (next === 'give up')
         throw new CannotMove(
-          'clients write as fast as the log is copied: run the command again when they write less; it goes on from here',
+          'clients write as fast as the log is copied: run the command again when they write less; it continues with what it has copied',
         );
     }
   }
 
-  /** Proves that the copy ends where the log does, and is the log that the read model was built from. */
+  /** Checks that the copy ends where the source does, and that the read model fits it. */
   async prove(progress: readonly RememberedLog[]): Promise<void> {
     await eachOf(this.#partitions, async (partition) => {
       const end = this.#ends[partition]!;
       const copied = (await this.#target.bounds(partition)).end;
       if (copied !== end)
         throw new CannotMove(
-          `partition ${partition} of the copy ends at ${copied}, not at ${end}: something else writes to it`,
+          `partition ${partition} of the copy ends at ${copied}, not at ${end}: another program writes to it`,
         );
       if (
         end > 0n &&
@@ -257,7 +262,9 @@ class LogCopy {
   }
 }
 
-/** Opens the log where it is, unless the move was complete: an earlier run was killed while the log was closed. */
+/**
+ * Opens the log in its old place, unless the move is complete: an earlier run may have been killed while it was closed.
+ */
 async function reopen(client: pg.ClientBase, to: LogKind): Promise<void> {
   await within(client, async () => {
     if ((await readLogPlace(client)) === to) return;
@@ -266,21 +273,21 @@ async function reopen(client: pg.ClientBase, to: LogKind): Promise<void> {
   });
 }
 
-/** A transaction on this connection. */
+/** Runs `work` in a transaction on this connection. */
 async function within(client: pg.ClientBase, work: () => Promise<void>): Promise<void> {
   await client.query('begin');
   try {
     await work();
     await client.query('commit');
   } catch (error) {
-    // If the connection failed there is nothing left to roll back, and the first error is the one to report.
+    // If the connection failed, Postgres has rolled back already. Report the first error.
     await client.query('rollback').catch(() => undefined);
     throw error;
   }
 }
 
 async function close(client: pg.ClientBase, to: LogKind): Promise<void> {
-  // Waits for the appends under way, and keeps others waiting meanwhile.
+  // Closing waits for the appends under way, and later appends wait for closing.
   await client.query(`set local lock_timeout = '10s'`);
   await closePostgresLog(client);
   if (to === 'postgres') await closeToKafka(client);
@@ -300,7 +307,9 @@ async function lastHash(log: RecordLog, partition: number, end: bigint): Promise
   return undefined;
 }
 
-/** Runs the work for all partitions, some at a time. After a failure no more is begun. */
+/**
+ * Runs the work for all partitions, `copiedAtOnce` at a time. After a failure it begins no more, and rejects with it.
+ */
 async function eachOf(partitions: readonly number[], work: (partition: number) => Promise<void>): Promise<void> {
   const left = [...partitions];
   const results = await Promise.allSettled(

@@ -1,5 +1,5 @@
 /**
- * The state of the partitions, and how to go on after a part of the log was lost, or may have been
+ * Reads the state of the partitions, and resumes the log after a part of it was lost or may have been lost
  * (docs/operate/operations.md).
  */
 import { clearContradictions, readFailures, readProgress, type Progress } from '../log/progress/progress.store.ts';
@@ -17,19 +17,19 @@ export interface PartitionState extends Progress {
   readonly behind: bigint;
 }
 
-/** The log cannot be resumed as it is. The message has a line for each partition that stands in the way. */
+/** The log cannot be resumed yet. The message has a line for each partition that prevents it. */
 export class CannotResume extends Error {
   override readonly name = 'CannotResume';
 }
 
-/** Of all partitions, whichever process projects them. Rejects when Postgres, or Kafka, is away. */
+/** The states of all partitions, by number. Rejects when Postgres or Kafka is away. */
 export async function readPartitionStates(
   log: Pick<LogReader, 'bounds'>,
   database: Pick<Database, 'pool'>,
 ): Promise<PartitionState[]> {
   const before = await readProgress(database.pool);
   const bounds = await Promise.all(before.map((_, partition) => log.bounds(partition)));
-  // What was appended between these reads is not behind.
+  // Read the progress again, so that events appended between the two reads do not count as behind.
   const after = await readProgress(database.pool);
   const failures = await readFailures(database.pool);
   return before.map((progress, partition) => {
@@ -45,22 +45,23 @@ export async function readPartitionStates(
 }
 
 /**
- * What is shown of a partition. Offsets, versions and epochs are texts, because they may exceed the integers of JSON.
+ * A partition as the API and the command line show it. Offsets, versions and epochs are texts, because they may exceed
+ * the integers of JSON.
  */
-export interface ShownPartition {
+interface ShownPartition {
   readonly partition: number;
   /** The next offset of the log, and the next one to be projected. */
   readonly logEnd: string;
   readonly projected: string;
   /** How many events are not projected yet. */
   readonly behind: number;
-  /** The version that the next event is given. */
+  /** The version of the next event. */
   readonly version: string;
-  /** The fencing token of the process that projects it: it is raised whenever another process takes over. */
+  /** The fencing token of the process that projects the partition. It rises whenever another process takes over. */
   readonly epoch: string;
-  /** Why it has halted; null: it has not. */
+  /** Why the partition has halted; null: it has not. */
   readonly halted: string | null;
-  /** Whether it has halted because the log contradicts the read model. */
+  /** Whether the partition has halted because the log contradicts the read model. */
   readonly contradicted: boolean;
   /** The IDs of the teams in quarantine. */
   readonly quarantined: readonly string[];
@@ -91,9 +92,9 @@ export function partitionAsJson({
 }
 
 /**
- * Raises the versions of all partitions above all that were given out, and lets partitions be projected again that have
- * halted because their log lacked records. Resolves to the new base of each partition. Rejects with CannotResume while
- * one still lacks what was projected, or is not projected to its end.
+ * Raises the versions of all partitions above every version given out so far, and ends the halt of partitions whose log
+ * lacked records. Resolves to the new base of each partition. Rejects with CannotResume while a partition lacks records
+ * that were projected, or is not projected to its end.
  */
 export async function resumeAfterLoss(log: RecordLog, database: Pick<Database, 'pool'>): Promise<bigint[]> {
   const states = await readPartitionStates(log, database);
@@ -102,13 +103,13 @@ export async function resumeAfterLoss(log: RecordLog, database: Pick<Database, '
   );
   if (problems.length > 0) throw new CannotResume(problems.join('\n'));
   const known = states.map(({ base, next }) => base + next);
-  // Whoever projects a partition again finds this record first.
+  // Append before ending the halts: the next projector of a partition must find this record first.
   const bases = await resumeLog(log, known);
   await clearContradictions(database.pool, allPartitions(log.partitions));
   return bases;
 }
 
-/** Why a partition cannot be resumed; null if it can. */
+/** The reason why a partition cannot be resumed; null if it can. */
 async function findProblem(log: RecordLog, { partition, behind, ...progress }: PartitionState): Promise<string | null> {
   try {
     await proveIdentity(log, partition, progress);
@@ -119,6 +120,6 @@ async function findProblem(log: RecordLog, { partition, behind, ...progress }: P
   if (progress.halted !== null && !progress.contradicted) return progress.halted;
   // Events that are not projected yet may have raised the base already.
   if (behind > 0n && !progress.contradicted)
-    return `partition ${partition} is ${behind} events behind its log; start a process that projects it, wait for it, or see what /readyz says if it does not, and try again`;
+    return `partition ${partition} is ${behind} events behind its log: start a process that projects it, wait until it has caught up (if it does not, see /readyz), then try again`;
   return null;
 }

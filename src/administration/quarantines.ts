@@ -1,5 +1,5 @@
 /**
- * Teams in quarantine: what both the command line and the routes of operators show of them, and how they go on
+ * Teams in quarantine, for the command line and the routes of operators: lists them and releases them
  * (docs/operate/operations.md).
  */
 import { readProgress, readProgressOf } from '../log/progress/progress.store.ts';
@@ -18,7 +18,7 @@ export { ReleaseFailed };
 export interface ShownQuarantine extends Quarantine {
   /** The name of the team; null if the event that created it is held. */
   readonly name: string | null;
-  /** How many events of all teams of the partition came since: no more are held. */
+  /** How many events of all teams the partition has projected since. At most so many events of this team are held. */
   readonly eventsSince: bigint;
 }
 
@@ -61,8 +61,8 @@ export async function readShownQuarantines(
 }
 
 /**
- * Projects the events of a team that were held, beside running services, and ends its quarantine. Rejects with WrongLog
- * if the log is not the one of the read model, and as `releaseTeam` does.
+ * Projects the held events of a team while services run, and ends its quarantine. Rejects with WrongLog if the read
+ * model was not built from this log, and as `releaseTeam` does.
  */
 export async function releaseQuarantine(
   { teamId, partition }: Quarantine,

@@ -1,4 +1,4 @@
-/** Teams and their plans: what both the command line and the routes of operators do with them. */
+/** Creates and changes teams and their plans, for the command line and the routes of operators. */
 import { randomUUIDv7 } from 'node:crypto';
 import { createTeam } from '../../commands/teams.ts';
 import type { TeamQueries, TeamSummary } from '../../projections/teams/teams.queries.ts';
@@ -7,20 +7,19 @@ import type { EventLog } from '../log/event-log.ts';
 import { recordFact } from '../log/record-fact.ts';
 
 /** What changes to teams need. */
-export interface TeamsService {
+interface TeamsService {
   readonly log: EventLog;
   readonly teams: TeamQueries;
 }
 
-/** A new team, to be recorded by `changeTeam`. Throws InvalidRequest for a name that is blank or too long. */
+/**
+ * The event that creates a team; `changeTeam` records it. Throws InvalidRequest for a name that is blank or too long.
+ */
 export function newTeam(name: string): EventOf<'TeamCreated'> {
   return createTeam(randomUUIDv7(), name);
 }
 
-/**
- * Records a change to a team, or its creation, and resolves to the team as it is then. Rejects as `EventLog.append`
- * does.
- */
+/** Records a change to a team, or its creation. Resolves to the changed team. Rejects as `EventLog.append` does. */
 export async function changeTeam(
   { log, teams }: TeamsService,
   event: EventData & { readonly teamId: string },

@@ -1,5 +1,5 @@
 /**
- * Revokes tokens. A revocation is noted in Postgres first, where authentication sees it, and then appended to the log:
+ * Appends the revocations of tokens to the log. A revocation is first noted in Postgres, where authentication reads it,
  * so it takes effect even while the log is unavailable (docs/decisions/0016).
  */
 import { revokeToken } from '../../commands/teams.ts';
@@ -8,27 +8,28 @@ import { isNotHeld } from '../log/quarantine/held-in-sql.ts';
 import type { Database } from '../storage/database/database.ts';
 import { revocationNotes } from '../storage/security/token-notes.ts';
 import type { EventLog } from '../log/event-log.ts';
-import { recordFact } from '../log/record-fact.ts';
+import { recordFacts } from '../log/record-fact.ts';
 
-/** Per partition: one that accepts no events does not block the others. */
+/** The limit is per partition, so that a partition that accepts no events does not block the others. */
 const revocationsAtOnce = 20;
 
 /**
- * How long a note is kept once the log has the revocation, in milliseconds: the read model of another version may lag
- * behind on the same log.
+ * How long a note stays after the log has the revocation, in milliseconds. Meanwhile the read model of another version
+ * may lag behind on the same log.
  */
 const noteLife = 3_600_000;
 
 /**
- * Appends the revocation of a token. Two processes that do so send the same command. Rejects as `EventLog.append` does.
+ * Appends the revocation of a token. If two processes append it, both send the same command ID, so it takes effect
+ * once. Rejects as `EventLog.append` does.
  */
-export async function recordRevocation(log: EventLog, teamId: string, tokenId: string): Promise<void> {
-  await recordFact(log, revokeToken(teamId, tokenId), commandIdOf('TokenRevoked', teamId, tokenId));
+export function recordRevocation(log: EventLog, teamId: string, tokenId: string): Promise<void> {
+  return recordFacts(log, [revocation(teamId, tokenId)]);
 }
 
 /**
- * Appends the revocations that the log does not have yet, and deletes old notes of those that it has. Any process may,
- * at any time. Returns whether there may be more. Rejects as `EventLog.append` does, once all have been tried.
+ * Appends the revocations that the log lacks, and deletes old notes of the others. Any process may call it at any time.
+ * Resolves to whether there may be more. Tries all of them, then rejects as `EventLog.append` does if one failed.
  */
 export async function tellRevocations(database: Database, log: EventLog, life = noteLife): Promise<boolean> {
   await database.pool.query(
@@ -44,8 +45,14 @@ export async function tellRevocations(database: Database, log: EventLog, life = 
         limit ${revocationsAtOnce}
       ) due`,
   );
-  const told = await Promise.allSettled(due.map(({ team_id: teamId, id }) => recordRevocation(log, teamId, id)));
-  const failed = told.find(({ status }) => status === 'rejected');
-  if (failed?.status === 'rejected') throw failed.reason;
+  await recordFacts(
+    log,
+    due.map(({ team_id: teamId, id }) => revocation(teamId, id)),
+  );
   return due.length > 0;
 }
+
+const revocation = (teamId: string, tokenId: string) => ({
+  data: revokeToken(teamId, tokenId),
+  commandId: commandIdOf('TokenRevoked', teamId, tokenId),
+});

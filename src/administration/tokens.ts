@@ -1,4 +1,6 @@
-/** Access tokens of teams and of operators: what both the command line and the routes of operators do with them. */
+/**
+ * Creates, revokes and shows access tokens of teams and operators, for the command line and the routes of operators.
+ */
 import { randomUUIDv7 } from 'node:crypto';
 import type pg from 'pg';
 import { InvalidRequest } from '../../commands/invalid-request.ts';
@@ -12,7 +14,7 @@ import { endOfToken, newAccessToken } from '../storage/security/access-token.ts'
 import { addOperatorToken, type OperatorToken } from '../storage/security/operator-tokens.ts';
 import { noteRevocation } from '../storage/security/token-notes.ts';
 
-/** A token that is made: its secret is shown once. */
+/** A new token. `token` is its secret, which is shown once. */
 export interface NewToken {
   readonly id: string;
   readonly token: string;
@@ -22,7 +24,7 @@ export function newToken(): NewToken {
   return { id: randomUUIDv7(), token: newAccessToken() };
 }
 
-/** The name of a token that is given none: no other token has it. `now`: in milliseconds since 1970. */
+/** A unique name for a token that the caller did not name. `now` is in milliseconds since 1970. */
 export function nameOfUnnamed({ token }: NewToken, now: number): string {
   return `made ${new Date(now)
     .toISOString()
@@ -31,7 +33,7 @@ export function nameOfUnnamed({ token }: NewToken, now: number): string {
 }
 
 /**
- * Records a token of a team. Throws InvalidRequest for a wrong name, expiry or app, and rejects as `EventLog.append`
+ * Records a token of a team. Rejects with InvalidRequest for a wrong name, expiry or app, and as `EventLog.append`
  * does.
  */
 export async function recordToken(
@@ -46,8 +48,8 @@ export async function recordToken(
 }
 
 /**
- * Stores a token of an operator. `expiresAt`: in milliseconds since 1970; null: never. Throws InvalidRequest for a
- * wrong name or expiry.
+ * Stores a token of an operator. `expiresAt` is in milliseconds since 1970; null: never. Rejects with InvalidRequest
+ * for a wrong name or expiry.
  */
 export async function storeOperatorToken(
   pool: pg.Pool,
@@ -66,9 +68,9 @@ export async function storeOperatorToken(
 }
 
 /**
- * Revokes a token of a team: services refuse it as soon as Postgres has the note, even while the log is unavailable.
- * `withLog` runs work on the log, which is then told. Resolves to why it could not be told, or null if it was: the
- * service tells it as soon as it can.
+ * Revokes a token of a team. Services refuse the token as soon as Postgres has the note, even while the log is
+ * unavailable. Then the revocation is appended to the log, which `withLog` opens. Resolves to null, or to the error of
+ * the append: then maintenance of the service appends it later.
  */
 export async function revokeToken(
   pool: pg.Pool,
@@ -89,7 +91,7 @@ export function toIso(time: number | null): string | null {
 
 /** `{id, name, createdAt, endsIn, revoked, expiresAt, lastUsedAt}`: moments as ISO 8601, or null for never. */
 export function operatorTokenAsJson({ id, name, createdAt, endsIn, revoked, expiresAt, usedAt }: OperatorToken) {
-  // The last use is known to the minute.
+  // Round the last use down to the minute: uses are written once a minute.
   return {
     id,
     name,
@@ -101,7 +103,7 @@ export function operatorTokenAsJson({ id, name, createdAt, endsIn, revoked, expi
   };
 }
 
-/** The same with `readOnly` and `appID`. */
+/** The members of `operatorTokenAsJson`, and `readOnly` and `appID`. */
 export function tokenAsJson(token: TokenSummary) {
   return { ...operatorTokenAsJson(token), readOnly: token.readOnly, appID: token.appId };
 }

@@ -1,4 +1,4 @@
-/** Puts the HTTP interface together out of the parts of the process and the routes of its features. */
+/** Builds the HTTP interface from the parts of the process and the routes of its features. */
 import { cacheLinks } from '../api/http/access/access.ts';
 import type { Authenticate } from '../api/http/access/authenticate.ts';
 import { DeferredLookUps } from '../api/http/access/deferred-look-ups.ts';
@@ -12,7 +12,7 @@ import { buildApp } from '../api/http/server/app.ts';
 import type { OpenFeature } from './feature.ts';
 import { refuseWhileBehind, type SharedParts } from './shared-parts.ts';
 
-/** Builds the HTTP interface; a projector serves only health, metrics and documentation. */
+/** Builds the HTTP interface. A projector serves only health, metrics and documentation. */
 export function buildService(parts: SharedParts, opened: readonly OpenFeature[], checkHealth: CheckHealth): App {
   const { config, log, queries, metrics, refusedTokens } = parts;
   const { tables } = queries.tables;

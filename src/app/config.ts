@@ -1,4 +1,7 @@
-/** The only reader of the environment. One schema describes every setting, and all problems are reported together. */
+/**
+ * Reads the settings from the environment; nothing else reads them. One schema describes every setting, and all
+ * problems are reported together.
+ */
 import { z } from 'zod';
 import { parseByteSize } from '../language/byte-size.ts';
 import { ConfigError } from '../storage/config-error.ts';
@@ -10,11 +13,13 @@ const portMax = 65_535;
 const int4Max = 2 ** 31 - 1;
 /** The largest number of a structured field (RFC 9651), such as `RateLimit`. */
 const integerMax = 999_999_999_999_999;
-/** Garbage collection of generations ignores the chunks of stashes: a stash must expire long before that. */
+/**
+ * A week. Garbage collection of generations ignores the chunks of stashes, so a stash must expire long before it runs.
+ */
 const stashLifeMax = 7 * 24 * 3_600_000;
-/** The S3 limit for a single PUT, and for a single copy, less the SHA-256 that a backup stores behind a file. */
+/** The S3 limit for a single PUT or copy, minus the SHA-256 that a backup appends to a file. */
 const uploadSizeMax = 5 * 2 ** 30 - 32;
-/** A year, in seconds: what caches take for ever. */
+/** A year, in seconds. Caches treat longer times like a year. */
 const filesCacheMax = 365 * 24 * 3600;
 /** The longest life of a signed S3 URL. */
 const uploadLifeMax = 7 * 24 * 3_600_000;
@@ -42,7 +47,7 @@ function byteSize() {
     .transform((text) => parseByteSize(text)!);
 }
 
-/** The message lists all values, worded like the descriptions of the settings. */
+/** One of these values. The error message lists all of them. */
 function oneOf<const Values extends readonly [string, ...string[]]>(values: Values) {
   return z.enum(values, `must be ${values.slice(0, -1).join(', ')} or ${values.at(-1)}`);
 }
@@ -64,107 +69,111 @@ const settings = z.object({
     .string()
     .default('./data')
     .describe(
-      'The folder of what this process keeps: the embedded Postgres, uploaded files, large bodies while they arrive, and the first token in its file `token`. Made if it is not there.',
+      'The folder for the data of this process: the embedded Postgres, uploaded files, large bodies while they arrive, and the first token in the file `token`. It is created if it is missing.',
     ),
   HOST: z
     .string()
     .default('127.0.0.1')
-    .describe('The address to listen on. `0.0.0.0` is every IPv4 address of the machine.'),
-  PORT: wholeNumber(0, portMax).default(8080).describe('The TCP port to listen on. 0 takes a free one.'),
+    .describe('The address to listen on. `0.0.0.0` means every IPv4 address of the machine.'),
+  PORT: wholeNumber(0, portMax).default(8080).describe('The TCP port to listen on. 0: any free port.'),
   METRICS_PORT: wholeNumber(0, portMax)
     .optional()
     .describe(
-      'The TCP port for `/metrics` and probes alone, on the same address; 0 takes a free one. Without it `/metrics` is on `PORT`, open to all who reach it. `/livez` and `/readyz` are on both.',
+      'A TCP port only for `/metrics` and probes, on the same address. 0: any free port. Without it, `/metrics` is on `PORT`, open to everybody who reaches that port. `/livez` and `/readyz` are on both ports.',
     ),
   PUBLIC_URL: httpUrl
     .optional()
-    .describe('The address under which clients reach the service, for the links it hands out and for `/openapi.json`.'),
+    .describe(
+      'The address at which clients reach the service. The links that the service hands out and `/openapi.json` begin with it.',
+    ),
   FILES_URL: httpUrl
     .optional()
     .describe(
-      'Another origin at which clients reach the service, for uploaded files alone, such as `https://files.example.org`. Without it files are under `PUBLIC_URL`, where the console is too. See [deploy.md](../operate/deploy.md#files-at-an-origin-of-their-own).',
+      'A second origin at which clients reach the service, only for uploaded files, such as `https://files.example.org`. Without it, files are under `PUBLIC_URL`, like the console. See [deploy.md](../operate/deploy.md#files-at-an-origin-of-their-own).',
     ),
   CORS_ORIGINS: z
     .string()
     .regex(
       /^(\*|[a-z][a-z0-9+.-]*:\/\/[^\s/,*]+(,[a-z][a-z0-9+.-]*:\/\/[^\s/,*]+)*)$/,
-      'must be `*`, or origins such as https://app.example.org, several with commas between them',
+      'must be `*`, or origins such as https://app.example.org, separated by commas',
     )
     .transform((text) => (text === '*' ? text : text.split(',')))
     .optional()
     .describe(
-      'The origins whose pages may ask the service from a browser, such as `https://app.example.org`, several with commas between them; `*` is any. Without it, browsers let no page of another origin read answers.',
+      'The origins whose pages may use the service from a browser, such as `https://app.example.org`, separated by commas; `*`: all origins. Without it, browsers let no page of another origin read answers.',
     ),
   DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://')
     .optional()
-    .describe('The Postgres to use. Without it, an embedded one is started in `DATA_DIR`.'),
+    .describe(
+      'The Postgres to use, as a connection string. Without it, the service starts an embedded Postgres in `DATA_DIR`.',
+    ),
   ROLE: oneOf(['all', 'api', 'projector'])
     .default('all')
     .describe(
-      'What this process does, with Kafka: `api` answers requests, `projector` projects the log, `all` does both. With the embedded Postgres there is only `all`.',
+      'The work of this process, if the log is in Kafka: `api` answers requests, `projector` projects the log, `all` does both. The embedded Postgres supports only `all`.',
     ),
   KAFKA_BROKERS: z
     .string()
-    .regex(/^[^\s,:]+:[0-9]+(,[^\s,:]+:[0-9]+)*$/, 'must be host:port, several with commas between them')
+    .regex(/^[^\s,:]+:[0-9]+(,[^\s,:]+:[0-9]+)*$/, 'must be host:port, separated by commas')
     .transform((text) => text.split(','))
     .optional()
     .describe(
-      'The Kafka brokers that hold the log, as `host:port`, several with commas between them. Without them the log is in Postgres.',
+      'The Kafka brokers for the log, as `host:port`, separated by commas. Without it, the log is in Postgres.',
     ),
   KAFKA_TOPIC: z
     .string()
     .regex(/^[a-zA-Z0-9._-]{1,249}$/, 'must be 1 to 249 letters, digits, `.`, `_` or `-`')
     .default('tablog.events')
-    .describe('The topic of the log. It is made if it is not there.'),
+    .describe('The topic of the log. It is created if it is missing.'),
   KAFKA_GROUP: z
     .string()
     .min(1)
     .default('tablog-projectors')
     .describe(
-      "The consumer group that shares the partitions out among the projectors of one read model; the name of the read model's schema is appended.",
+      "The consumer group that distributes the partitions among the projectors of a read model. The service appends the name of the read model's schema.",
     ),
   KAFKA_REPLICAS: wholeNumber(1, 100)
     .optional()
-    .describe('How many copies of the log there must be. Without it three, or as many as there are brokers.'),
-  KAFKA_SSL: yesOrNo.default(false).describe('Whether the brokers are spoken to over TLS (`true` or `false`).'),
+    .describe('The number of replicas of the log. Without it, three, or the number of brokers if that is lower.'),
+  KAFKA_SSL: yesOrNo.default(false).describe('Whether to connect to the brokers with TLS (`true` or `false`).'),
   KAFKA_SSL_CA_FILE: z
     .string()
     .optional()
-    .describe('A file with the certificates of the authorities that the brokers are trusted by, in PEM.'),
+    .describe('A PEM file with the certificates of the authorities that this service trusts for the brokers.'),
   KAFKA_SSL_CERT_FILE: z
     .string()
     .optional()
-    .describe('A file with the certificate that this service shows to the brokers, in PEM.'),
-  KAFKA_SSL_KEY_FILE: z.string().optional().describe('A file with the key of that certificate, in PEM.'),
+    .describe('A PEM file with the certificate that this service shows to the brokers.'),
+  KAFKA_SSL_KEY_FILE: z.string().optional().describe('A PEM file with the key of that certificate.'),
   KAFKA_SASL_MECHANISM: oneOf(['plain', 'scram-sha-256', 'scram-sha-512'])
     .optional()
     .describe(
-      'How this service logs in to the brokers: `plain`, `scram-sha-256` or `scram-sha-512`. Without it, it does not.',
+      'How this service logs in to the brokers: `plain`, `scram-sha-256` or `scram-sha-512`. Without it, the service does not log in.',
     ),
-  KAFKA_SASL_USERNAME: z.string().optional().describe('The name that this service logs in with.'),
-  KAFKA_SASL_PASSWORD: z.string().optional().describe('The password that this service logs in with.'),
+  KAFKA_SASL_USERNAME: z.string().optional().describe('The user name for that login.'),
+  KAFKA_SASL_PASSWORD: z.string().optional().describe('The password for that login.'),
   LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
-    .describe('The least severe log lines that are written.'),
-  LOG_REQUESTS: yesOrNo.default(false).describe('Whether each request and its answer is logged (`true` or `false`).'),
+    .describe('The minimum level of log lines.'),
+  LOG_REQUESTS: yesOrNo.default(false).describe('Whether to log each request and its answer (`true` or `false`).'),
   AUDIT_LOG_FILE: z
     .string()
     .optional()
     .describe(
-      'The file of the audit log, to which lines are appended; made if it is not there. Without it, they are in the log of the process. See [audit-log.md](audit-log.md).',
+      'The file of the audit log, to which the service appends lines. It is created if it is missing. Without it, the lines are in the log of the process. See [audit-log.md](audit-log.md).',
     ),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl
     .optional()
     .describe(
-      'The collector of OpenTelemetry that traces are sent to, as OTLP over HTTP, such as `http://127.0.0.1:4318`. Without it there are none. See [metrics.md](metrics.md#traces).',
+      'The OpenTelemetry collector that receives traces, as OTLP over HTTP, such as `http://127.0.0.1:4318`. Without it, there are no traces. See [metrics.md](metrics.md#traces).',
     ),
   OTEL_SERVICE_NAME: z.string().default('tablog').describe('The name of the service in traces.'),
   OTEL_TRACES_SAMPLER: oneOf(samplers)
     .default('parentbased_always_on')
     .describe(
-      'Which requests are traced: `always_on`, `always_off` or `traceidratio`. With `parentbased_` before it, the `traceparent` of a request decides, if it has one.',
+      'Which requests are traced: `always_on`, `always_off` or `traceidratio`. With the prefix `parentbased_`, the `traceparent` of a request decides if it has one.',
     ),
   OTEL_TRACES_SAMPLER_ARG: z.coerce
     .number({ error: 'must be a number from 0 to 1' })
@@ -174,232 +183,244 @@ const settings = z.object({
     .describe('The share of requests that `traceidratio` traces, from 0 to 1.'),
   BODY_SIZE_MAX_BYTES: wholeNumber(1)
     .default(15_000_000)
-    .describe('The largest request body, after decompression. A larger one is 413.'),
-  ROWS_PER_TABLE_MAX: wholeNumber(1).default(10_000_000).describe('The most rows that a table may hold.'),
+    .describe('The maximum size of a request body after decompression. A larger one is answered 413.'),
+  ROWS_PER_TABLE_MAX: wholeNumber(1).default(10_000_000).describe('The maximum number of rows of a table.'),
   TABLES_MAX: wholeNumber(1)
     .default(10_000)
-    .describe('The most tables that a team may have, unless its plan says otherwise. See [limits.md](limits.md).'),
+    .describe(
+      'The maximum number of tables of a team. The plan of a team takes precedence. See [limits.md](limits.md).',
+    ),
   BODIES_OPEN_MAX: wholeNumber(1)
     .default(1000)
     .describe(
-      'The most bodies of several blocks (more than 10,000 rows or 512 KiB) of a team whose blocks are being appended, or were left so in the last hour, unless its plan says otherwise.',
+      'The maximum number of open large bodies of a team: bodies of more than 10,000 rows or 512 KiB that are being appended, or that were left incomplete within the last hour. The plan of a team takes precedence.',
     ),
   STASHES_MAX: wholeNumber(1)
     .default(10_000)
-    .describe('The most stashes of a team that are neither deleted nor expired, unless its plan says otherwise.'),
+    .describe(
+      'The maximum number of stashes of a team that are not deleted or expired. The plan of a team takes precedence.',
+    ),
   STASH_LIFE_MS: wholeNumber(1, stashLifeMax)
     .default(48 * 3_600_000)
-    .describe('How long a stash can be imported after its first chunk came, in milliseconds; at most a week.'),
-  STASH_CHUNKS_MAX: wholeNumber(1, int4Max).default(100_000).describe('The most chunks that a stash may hold.'),
-  STASH_ROWS_MAX: wholeNumber(1, int4Max).default(10_000_000).describe('The most rows that a stash may hold.'),
+    .describe('How long a stash can be imported after its first chunk arrived, in milliseconds; at most a week.'),
+  STASH_CHUNKS_MAX: wholeNumber(1, int4Max).default(100_000).describe('The maximum number of chunks of a stash.'),
+  STASH_ROWS_MAX: wholeNumber(1, int4Max).default(10_000_000).describe('The maximum number of rows of a stash.'),
   LOG_BYTES_PER_DAY: wholeNumber(1)
     .optional()
     .describe(
-      'The most bytes that the writes of a team append to the log in a day (UTC), unless its plan says otherwise. Without it there is no such limit. See [limits.md](limits.md).',
+      'The maximum number of bytes that the writes of a team may append to the log in a day (UTC). The plan of a team takes precedence. Without it, there is no such limit. See [limits.md](limits.md).',
     ),
   RATE_LIMIT_REQUESTS: wholeNumber(1, int4Max)
     .optional()
     .describe(
-      'The most requests of a team in a window; further ones are 429. Without it there is no such limit. See [rate-limits.md](rate-limits.md).',
+      'The maximum number of requests of a team in a window; further ones are answered 429. Without it, there is no such limit. See [rate-limits.md](rate-limits.md).',
     ),
   RATE_LIMIT_ROWS: wholeNumber(1, int4Max)
     .optional()
-    .describe('The most rows that a team writes in a window; further ones are 429. Without it there is no such limit.'),
+    .describe(
+      'The maximum number of rows that a team may write in a window; further writes are answered 429. Without it, there is no such limit.',
+    ),
   RATE_LIMIT_BYTES: wholeNumber(1, integerMax)
     .optional()
     .describe(
-      'The most bytes of request bodies of a team in a window, as they arrive; further ones are 429. Without it there is no such limit.',
+      'The maximum size of the request bodies of a team in a window, in bytes before decompression; further ones are answered 429. Without it, there is no such limit.',
     ),
   RATE_LIMIT_IMPORTS: wholeNumber(1, int4Max)
     .optional()
     .describe(
-      'The most imports of stashes of a team in a window; further ones are 429. Without it there is no such limit.',
+      'The maximum number of stash imports of a team in a window; further ones are answered 429. Without it, there is no such limit.',
     ),
   RATE_LIMIT_REFUSALS: wholeNumber(0, int4Max)
     .default(100)
     .describe(
-      'The most requests of a client address in a window without a valid token, or to an upload URL that was not signed here; further ones are 429. 0: no limit.',
+      'The maximum number of requests of a client address in a window without a valid token, or with an upload URL that this service did not sign; further ones are answered 429. 0: no limit.',
     ),
   RATE_LIMIT_PUBLIC: wholeNumber(0, int4Max)
     .default(12_000)
     .describe(
-      'The most requests of a client address in a window to paths that need no token; further ones are 429. 0: no limit.',
+      'The maximum number of requests of a client address in a window to paths that need no token; further ones are answered 429. 0: no limit.',
     ),
   RATE_LIMIT_CONNECTIONS: wholeNumber(0, int4Max)
     .default(12_000)
     .describe(
-      'The most new connections of a client address in a window on which no valid token comes; further ones are closed. 0: no limit.',
+      'The maximum number of new connections of a client address in a window that bring no valid token; further ones are closed. 0: no limit.',
     ),
   RATE_LIMIT_WINDOW_MS: wholeNumber(1000, 86_400_000)
     .default(60_000)
     .describe(
-      'How long a window of these limits is, in milliseconds; at least a second, at most a day. Answers give it in whole seconds, rounded up.',
+      'The length of the window of these limits, in milliseconds; at least a second, at most a day. Answers show it in whole seconds, rounded up.',
     ),
   FILES_DIR: z
     .string()
     .optional()
     .describe(
-      'The folder of the files that are uploaded, one for all processes. Made if it is not there. Without it, `files` in `DATA_DIR`.',
+      'The folder of uploaded files, shared by all processes. It is created if it is missing. Without it, `files` in `DATA_DIR`.',
     ),
   FILES_S3_BUCKET: z
     .string()
-    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be 3 to 63 small letters, digits, `.` or `-`')
+    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be 3 to 63 lowercase letters, digits, `.` or `-`')
     .optional()
-    .describe('The bucket of an S3 that the files that are uploaded are in, instead of a folder.'),
-  FILES_S3_ENDPOINT: httpUrl.optional().describe('The address of that S3. Without it, the one of AWS in its region.'),
+    .describe('The S3 bucket for uploaded files, instead of a folder.'),
+  FILES_S3_ENDPOINT: httpUrl.optional().describe('The address of that S3. Without it, AWS in `FILES_S3_REGION`.'),
   FILES_S3_PUBLIC_ENDPOINT: httpUrl
     .optional()
-    .describe('The address at which clients reach that S3, to send files to it, where it is another one.'),
+    .describe('The address at which clients reach that S3 to send files, if it differs from `FILES_S3_ENDPOINT`.'),
   FILES_S3_REGION: z.string().min(1).default('us-east-1').describe('The region of the bucket.'),
   FILES_S3_ACCESS_KEY_ID: z
     .string()
     .optional()
     .describe(
-      'The ID of the key that this service shows to the S3. Without it, what the AWS SDK finds: its environment variables, its files, the role of the machine.',
+      'The ID of the access key for the S3. Without it, the AWS SDK looks for credentials: in its environment variables, in its files, and in the role of the machine.',
     ),
   FILES_S3_SECRET_ACCESS_KEY: z.string().optional().describe('The secret of that key.'),
   FILES_S3_PATH_STYLE: yesOrNo
     .default(false)
     .describe(
-      'Whether the bucket stands in the path of a URL, not in its host name (`true` or `false`). MinIO and others need `true`.',
+      'Whether URLs have the bucket in their path instead of their host name (`true` or `false`). MinIO and others need `true`.',
     ),
   FILES_S3_PREFIX: z
     .string()
     .regex(/^([\w-][\w.-]*\/)+$/, 'must be like `tablog/`: letters, digits, `.`, `_` and `-`, and a `/` at the end')
     .optional()
-    .describe('What the keys in the bucket begin with, such as `tablog/`.'),
+    .describe('The prefix of all keys in the bucket, such as `tablog/`.'),
   FILES_CACHE_SECONDS: wholeNumber(0, filesCacheMax)
     .default(3600)
     .describe(
-      'How long browsers and other caches may show an uploaded file before they ask whether it is still there, in seconds; at most a year. A file that was withdrawn may be seen for as long.',
+      'How long browsers and other caches may show an uploaded file before they check that it still exists, in seconds; at most a year. A withdrawn file may remain visible for that long.',
     ),
   UPLOAD_SIZE_MAX_BYTES: wholeNumber(1, uploadSizeMax)
     .default(100 * 1024 * 1024)
-    .describe('The largest file that can be uploaded; at most 5 GiB, less 32 bytes.'),
+    .describe('The maximum size of an uploaded file, in bytes; at most 5 GiB minus 32 bytes.'),
   UPLOAD_LIFE_MS: wholeNumber(1, uploadLifeMax)
     .default(24 * 3_600_000)
     .describe(
-      'How long the bytes of a file can be sent after its upload was created, in milliseconds; at most a week.',
+      'How long a client can send the bytes of a file after it created the upload, in milliseconds; at most a week.',
     ),
   UPLOAD_UNCLAIMED_LIFE_MS: wholeNumber(1)
     .default(30 * 24 * 3_600_000)
-    .describe('How long an uploaded file is kept that no row names, in milliseconds.'),
+    .describe('How long an uploaded file is kept while no row names it, in milliseconds.'),
   UPLOADS_OPEN_MAX: wholeNumber(1)
     .default(1000)
     .describe(
-      'The most uploads of a team that are neither completed nor over, unless its plan says otherwise. What was sent for them does not count as bytes of files yet.',
+      'The maximum number of uploads of a team that are not completed or expired. The plan of a team takes precedence. Their bytes do not count as bytes of files yet.',
     ),
   UPLOADS_OPEN_BYTES_MAX: wholeNumber(1)
     .default(100 * 2 ** 30)
     .describe(
-      'The most bytes that may arrive for these uploads of a team, unless its plan says otherwise. Each counts with `UPLOAD_SIZE_MAX_BYTES`, whatever has arrived.',
+      'The maximum size of these uploads of a team together, in bytes. The plan of a team takes precedence. Each upload counts with `UPLOAD_SIZE_MAX_BYTES`, however much has arrived.',
     ),
   DISK_FREE_MIN: byteSize()
     .default(2 ** 30)
     .describe(
-      'How much must be free on the disks of `DATA_DIR` and of `FILES_DIR`, in bytes or with a unit (`500MB`, `1GiB`). Below it, the service answers large bodies, chunks and uploads with 503. If the disk of the embedded Postgres has less than a quarter of it, the service answers all writes but deletions with 503. Beside other teams, a team takes no more of a disk in a day than is left above that quarter. 0: it refuses nothing. See [limits.md](limits.md).',
+      'The minimum free space on the disks of `DATA_DIR` and `FILES_DIR`, in bytes or with a unit (`500MB`, `1GiB`). If less is free, the service answers large bodies, chunks and uploads with 503. If the disk of the embedded Postgres has less than a quarter of it free, the service answers all writes except deletions with 503. If there are other teams, a team may take in a day no more of a disk than is free above that quarter. 0: the service refuses nothing. See [limits.md](limits.md).',
     ),
   CONNECTIONS_MAX: wholeNumber(1)
     .default(10_000)
     .describe(
-      'The most open connections of clients. For a further one, the oldest idle one is closed of the client address that holds most; if there is none, the new one.',
+      'The maximum number of open client connections. When a further one opens, the service closes the oldest idle connection of the client address that holds most. If that has no idle one, it closes the new connection.',
     ),
   CONNECTIONS_PER_ADDRESS_MAX: wholeNumber(1)
     .optional()
     .describe(
-      'The most open connections of one client address. Without it, half of `CONNECTIONS_MAX`. It does not hold for `TRUSTED_PROXIES`.',
+      'The maximum number of open connections of one client address. Without it, half of `CONNECTIONS_MAX`. Addresses in `TRUSTED_PROXIES` are exempt.',
     ),
   TRUSTED_PROXIES: z
     .string()
     .refine(
       (text) => parseTrustedProxies(text) !== null,
-      'must be addresses and networks such as 10.0.0.0/8, with commas between them, or a number of proxies from 1 to 100',
+      'must be addresses and networks such as 10.0.0.0/8, separated by commas, or a number of proxies from 1 to 100',
     )
     .transform((text) => parseTrustedProxies(text)!)
     .optional()
     .describe(
-      'The proxies whose `X-Forwarded-For` says which client asks: their addresses and networks, such as `10.0.0.7,fd00::/8`, or how many proxies every request passes. Without it, the client is who opened the connection. See [rate-limits.md](rate-limits.md#behind-a-proxy).',
+      'The proxies whose `X-Forwarded-For` the service believes: their addresses and networks, such as `10.0.0.7,fd00::/8`, or the number of proxies that every request passes. Without it, the address of the connection counts as the client. See [rate-limits.md](rate-limits.md#behind-a-proxy).',
     ),
   REQUEST_IDLE_TIMEOUT_MS: wholeNumber(1, timerMsMax)
     .default(60_000)
-    .describe('How long a client may neither send nor read anything in the middle of a request, in milliseconds.'),
+    .describe('How long a client may pause within a request, without sending or reading anything, in milliseconds.'),
   BODY_RATE_MIN: wholeNumber(0, int4Max)
     .default(1024)
     .describe(
-      'The least that a client must send of a body, in bytes a second, while the service waits for it. A slower one is 408. 0: no limit. See [limits.md](limits.md).',
+      'The minimum rate at which a client must send a body while the service waits for it, in bytes a second. A slower one is answered 408. 0: no limit. See [limits.md](limits.md).',
     ),
   BODY_RATE_WINDOW_MS: wholeNumber(100, timerMsMax)
     .default(30_000)
-    .describe('Over how long that is measured, in milliseconds. A client may pause as long, also at the beginning.'),
+    .describe(
+      'The window over which that rate is measured, in milliseconds. A client may pause for that long, also at the beginning.',
+    ),
   BODY_TIME_MAX_MS: wholeNumber(1000, timerMsMax)
     .default(3_600_000)
-    .describe('How long the service waits for a client in one body, in milliseconds. A body that takes longer is 408.'),
+    .describe(
+      'How long the service waits for a client during one body in total, in milliseconds. A body that takes longer is answered 408.',
+    ),
   START_WAIT_MS: wholeNumber(0, timerMsMax)
     .default(60_000)
-    .describe('How long the start waits for a Postgres and a Kafka that cannot be reached yet, in milliseconds.'),
+    .describe('How long a start waits for Postgres, Kafka or S3 if they cannot be reached yet, in milliseconds.'),
   DRAIN_TIMEOUT_MS: wholeNumber(0, timerMsMax)
     .default(10_000)
-    .describe('How long requests may go on after a stop was asked for, in milliseconds.'),
+    .describe('How long requests may continue after a stop signal, in milliseconds.'),
   OUTCOME_WAIT_MS: wholeNumber(1, timerMsMax)
     .default(10_000)
-    .describe('How long a request waits for its outcome while nothing moves on it, in milliseconds.'),
+    .describe('How long a request waits for its outcome without any progress, in milliseconds.'),
   STANDSTILL_MAX_MS: wholeNumber(0, timerMsMax)
     .default(120_000)
     .describe(
-      'How long a partition may stand still in this process, without a reason that `/readyz` names, before the process ends itself with exit code 1, in milliseconds. `/readyz` is 503 from a quarter of it on, and from 30 s at the latest. 0: it never ends itself. See [operations.md](../operate/operations.md#a-process-stands-still).',
+      'How long a partition may stand still in this process, without another reason that `/readyz` names, before the process ends itself with exit code 1, in milliseconds. `/readyz` answers 503 after a quarter of that time, and after 30 s at the latest. 0: the process never ends itself. See [operations.md](../operate/operations.md#a-process-stands-still).',
     ),
   ASYNC_WAIT_MS: wholeNumber(0, timerMsMax)
     .default(1000)
     .describe(
-      'How long a request that permits it (`x-service-asynchronous: true`) waits for its outcome before it is answered 202 with a job, in milliseconds. 0: not at all.',
+      'How long a request with `x-service-asynchronous: true` waits for its outcome before it is answered 202 with a job, in milliseconds. 0: it does not wait.',
     ),
   MAINTENANCE_INTERVAL_MS: wholeNumber(1, timerMsMax)
     .default(10_000)
-    .describe('How long compaction and garbage collection wait when they find nothing to be done, in milliseconds.'),
+    .describe('How long compaction and garbage collection pause when there is nothing to do, in milliseconds.'),
   RESPONSE_BYTES_MAX: wholeNumber(1024 * 1024)
     .default(128 * 1024 * 1024)
     .describe(
-      'The most bytes of pages, and of parts of files, that are read, or wait for their clients to read them. Past it reads wait, then are 429 or 503. See [limits.md](limits.md).',
+      'The maximum size of all pages and parts of files that are being read or that clients have not read yet, in bytes. Beyond it, reads wait, and then are answered 429 or 503. See [limits.md](limits.md).',
     ),
   QUERY_MEMORY_MAX: byteSize()
     .default(160 * 2 ** 20)
     .describe(
-      'The memory that queries may take in each of the two query processes, one for SQL and one for all others, in bytes or with a unit (`500MB`, `1GiB`). A process takes about 350 MiB more; if it takes 512 MiB more, the service ends it. The one for SQL is started by the first SQL.',
+      'The memory for queries in each of the two query processes, one for SQL and one for all other queries, in bytes or with a unit (`500MB`, `1GiB`). A process needs about 350 MiB more. If it takes 512 MiB more, the service ends it. The first SQL query starts the process for SQL.',
     ),
   QUERY_DISK_MAX: byteSize()
     .default(4 * 2 ** 30)
     .describe(
-      'The most bytes that each of the two query processes keeps in `DATA_DIR`: three quarters as copies of the tables that are asked, which can be made again, and what exports write beside them; the rest while queries run.',
+      'The maximum disk space of each of the two query processes in `DATA_DIR`: three quarters for copies of queried tables, which can be rebuilt, and for exports; the rest for temporary data of queries.',
     ),
   QUERY_DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://')
     .optional()
     .describe(
-      'A Postgres role for the query processes that only reads, as a connection string to the same database, such as `postgres://tablog_queries:...@host/tablog`: give the role `pg_read_all_data`. Without it they connect as `DATABASE_URL` says, in transactions that only read. On the embedded Postgres they have such a role.',
+      'A connection string to the same database with a read-only Postgres role for the query processes, such as `postgres://tablog_queries:...@host/tablog`. Grant the role `pg_read_all_data`. Without it, they connect with `DATABASE_URL` and use read-only transactions. On the embedded Postgres they always have such a role.',
     ),
   QUERY_TIMEOUT_MS: wholeNumber(1, timerMsMax)
     .default(30_000)
-    .describe('How long a query may take, in milliseconds. A longer one is 408.'),
+    .describe('How long a query may take, in milliseconds. A longer one is answered 408.'),
   QUERY_HOST: z
     .string()
     .default('127.0.0.1')
     .describe(
-      'The address that the query engine listens on. Where APIs run on several machines, or in containers, set one at which the other APIs reach it: further pages of a query are asked of the engine that gave the first. `0.0.0.0` is every IPv4 address of the machine, of which the first is told to the others.',
+      'The address that the query engine listens on. If APIs run on several machines or in containers, set an address at which the other APIs reach this one: the engine that gave the first page of a query also gives the further pages. `0.0.0.0` means every IPv4 address of the machine; the other APIs use the first one.',
     ),
   QUERY_PORT: wholeNumber(0, portMax)
     .default(0)
-    .describe('The TCP port that the query engine listens on. 0 takes a free one.'),
+    .describe('The TCP port that the query engine listens on. 0: any free port.'),
   APPEND_QUEUE_EVENTS_MAX: wholeNumber(1)
     .default(10_000)
-    .describe('The most events that wait to be appended to the log. Past it writes are 503.'),
+    .describe('The maximum number of events that wait to be appended to the log. Beyond it, writes are answered 503.'),
   APPEND_QUEUE_BYTES_MAX: wholeNumber(1)
     .default(64 * 1024 * 1024)
-    .describe('The most bytes of events that wait to be appended to the log. Past it writes are 503.'),
+    .describe(
+      'The maximum size of the events that wait to be appended to the log, in bytes. Beyond it, writes are answered 503.',
+    ),
   PROJECTION_LAG_EVENTS_MAX: wholeNumber(1)
     .default(100_000)
     .describe(
-      'The most events by which the projection of a partition may be behind, with Kafka. Past it writes are 503.',
+      'If the log is in Kafka: how many events the projection of a partition may be behind. Beyond it, writes are answered 503.',
     ),
 });
 
@@ -424,11 +445,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return result.data!;
 }
 
-/** Problems between settings. */
+/** Settings that contradict each other, or lack one that they need. A sentence for each. */
 function findContradictions(given: Readonly<Record<string, string | undefined>>): string[] {
   const has = (name: keyof Config): boolean => given[name] !== undefined;
   const port = Number(given['PORT'] ?? settings.shape.PORT.parse(undefined));
-  /** Settings with this prefix that have no meaning unless `first` is set. */
+  /** Rules for the settings with this prefix: they have no meaning unless `first` is set. */
   const without = (first: keyof Config, start: string) =>
     (Object.keys(settings.shape) as (keyof Config)[])
       .filter((name) => name.startsWith(start) && name !== first)
@@ -437,17 +458,17 @@ function findContradictions(given: Readonly<Record<string, string | undefined>>)
     [port > 0 && port <= portMax && Number(given['METRICS_PORT']) === port, 'METRICS_PORT: must not be PORT'],
     [
       has('KAFKA_BROKERS') && !has('DATABASE_URL') && (given['ROLE'] === 'api' || given['ROLE'] === 'projector'),
-      `ROLE: \`${given['ROLE']}\` needs DATABASE_URL, a Postgres for all processes; with the embedded one there is only \`all\``,
+      `ROLE: \`${given['ROLE']}\` needs DATABASE_URL, a Postgres for all processes; the embedded one supports only \`all\``,
     ],
     [
       given['ROLE'] !== undefined && given['ROLE'] !== 'all' && !has('KAFKA_BROKERS'),
-      'ROLE: there is only `all` without KAFKA_BROKERS',
+      'ROLE: without KAFKA_BROKERS only `all` is possible',
     ],
     ...without('KAFKA_BROKERS', 'KAFKA_'),
     [has('KAFKA_SSL_CERT_FILE') !== has('KAFKA_SSL_KEY_FILE'), 'KAFKA_SSL_CERT_FILE: goes with KAFKA_SSL_KEY_FILE'],
     [
       given['KAFKA_SSL'] !== 'true' && (has('KAFKA_SSL_CA_FILE') || has('KAFKA_SSL_CERT_FILE')),
-      'KAFKA_SSL: must be `true` for the files of TLS to be used',
+      'KAFKA_SSL: must be `true` if KAFKA_SSL_CA_FILE or KAFKA_SSL_CERT_FILE is set',
     ],
     [
       has('KAFKA_SASL_MECHANISM') !== has('KAFKA_SASL_USERNAME') ||
@@ -458,7 +479,7 @@ function findContradictions(given: Readonly<Record<string, string | undefined>>)
     [
       [given['FILES_URL'], given['PUBLIC_URL']].every((url) => url !== undefined && URL.canParse(url)) &&
         new URL(given['FILES_URL']!).host === new URL(given['PUBLIC_URL']!).host,
-      'FILES_URL: must name another host than PUBLIC_URL, or another port',
+      'FILES_URL: must have another host or port than PUBLIC_URL',
     ],
     [has('FILES_DIR') && has('FILES_S3_BUCKET'), 'FILES_DIR: has no meaning with FILES_S3_BUCKET'],
     ...without('FILES_S3_BUCKET', 'FILES_S3_'),

@@ -1,4 +1,4 @@
-/** What a service that cannot start, or had to end, says of the error. */
+/** Describes the error of a service that cannot start or had to end. */
 import { inspect } from 'node:util';
 import { InvalidRequest } from '../../commands/invalid-request.ts';
 import { ConfigError } from '../storage/config-error.ts';
@@ -33,23 +33,23 @@ const userErrors = [
   BackupError,
 ];
 
-/** The error as its user sees it: a sentence, or the stack of a bug. */
+/** The error as the operator sees it: a sentence, or the stack of a bug. */
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (userErrors.some((kind) => error instanceof kind)) return error.message;
   if (isKafkaAway(error)) return `Kafka cannot be used: ${error.message}`;
   if (isTopicMissing(error))
-    return 'Kafka has no topic of this log: correct KAFKA_BROKERS or KAFKA_TOPIC, or restore the topic; the service makes an empty one when it starts.';
+    return 'Kafka has no topic for this log: correct KAFKA_BROKERS or KAFKA_TOPIC, or restore the topic. (A start of the service creates an empty topic.)';
   if (error instanceof StoreAway) return `${error.message}. See the settings that begin with FILES_.`;
   if (isDatabaseAway(error)) return `Postgres cannot be used: ${messageOf(error)}. Start it, or correct DATABASE_URL.`;
   if ((error as NodeJS.ErrnoException).code === insufficientPrivilege) {
-    return `DATABASE_URL: its user may not do all that is needed: ${error.message}; give it the right to make schemas`;
+    return `DATABASE_URL: its user lacks a right: ${error.message}; give it the right to create schemas`;
   }
   if (error instanceof NotAppended && error.cause === undefined) return error.message;
   return inspect(error);
 }
 
-/** A host with several addresses fails once for each of them. */
+/** The message of an error. If a host has several addresses, it has a message for each. */
 function messageOf(error: Error): string {
   return error instanceof AggregateError ? error.errors.map((one: Error) => one.message).join(', ') : error.message;
 }

@@ -1,4 +1,4 @@
-/** The features of the service, one per line: routes, metrics and maintenance are added in this order. */
+/** The features of the service. Their routes, metrics and maintenance tasks are added in this order. */
 import type { Queries } from '../../projections/models.ts';
 import type { Feature } from './feature.ts';
 import { jobsFeature } from './features/jobs.ts';
@@ -11,7 +11,7 @@ import { tablesFeature } from './features/tables.ts';
 import { teamsFeature } from './features/teams.ts';
 import { uploadsFeature } from './features/uploads.ts';
 
-/** The models that can be asked: each has a feature of its name, by which clients ask it. */
+/** The models with queries. Each must have a feature with its name, through which clients query it. */
 type AskedModel = { [Name in keyof Queries]: Queries[Name] extends null ? never : Name }[keyof Queries];
 
 export const features = {

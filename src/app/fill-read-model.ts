@@ -1,4 +1,6 @@
-/** Fills the read model of a new version when a process starts, while those of the old version serve from theirs. */
+/**
+ * Fills the read model of a new version when a process starts, while processes of the old version serve from theirs.
+ */
 import type { Logger } from 'pino';
 import { listenerOf } from '../log/projection-listener.ts';
 import { readProgress } from '../log/progress/progress.store.ts';
@@ -14,13 +16,13 @@ import { listen } from './listen.ts';
 import { openOrCreateRecords } from './open-log.ts';
 import type { ReadModel } from './service.ts';
 
-/** How many events are projected at once. The result does not depend on it. */
+/** How many events are projected per batch. The result does not depend on it. */
 const batchEvents = 500;
 
-/** How often the log of the process says how far it is, in milliseconds. */
+/** Interval of progress lines in the log of the process, in milliseconds. */
 const tellInterval = 10_000;
 
-export interface FillReadModelOptions {
+interface FillReadModelOptions {
   readonly config: Config;
   readonly metrics: Metrics;
   readonly progress: FillProgress;
@@ -29,17 +31,17 @@ export interface FillReadModelOptions {
 }
 
 /**
- * Brings a read model that is far behind close to the end of the log, before the log is opened; health and metrics are
- * served meanwhile. A process that only answers requests opens the log, and waits for the others. Rejects as `fill`
- * does, and with ConfigError.
+ * If the read model is far behind, brings it close to the end of the log before the process opens the log. Serves
+ * health and metrics meanwhile. Does nothing in a process with the role `api`, which waits for the projectors instead.
+ * Rejects as `fill` does, and with ConfigError.
  */
 export async function fillReadModel(
   { url, database }: Pick<ReadModel, 'url' | 'database'>,
   { config, metrics, progress, logger, signal }: FillReadModelOptions,
 ): Promise<void> {
   if (config.ROLE === 'api') return;
-  // With the log in Kafka: a process has projected it to its end, so that one which joins has to share the partitions
-  // with others.
+  // With the log in Kafka, this means that some process has projected it to its end. Then this process shares the
+  // partitions with others instead of filling.
   if ((await readProgress(database.pool)).every(({ caughtUp }) => caughtUp)) return;
   await using resources = new AsyncDisposableStack();
   const log = resources.adopt(await openOrCreateRecords(config, database, url, logger), (opened) => opened.close());
@@ -59,7 +61,9 @@ export async function fillReadModel(
   await listen(app, { config, metrics, checkHealth, resources, logger });
   const telling = setInterval(() => logger.info(progress.describe()), tellInterval);
   resources.defer(() => clearInterval(telling));
-  logger.info(`fills the read model ${database.schema} from the log; processes with another one go on serving`);
+  logger.info(
+    `fills the read model ${database.schema} from the log; processes with another read model continue to serve`,
+  );
   await fill({ url, database, log, batchEvents, onProgress, signal, listener: listenerOf(logger, metrics.log) });
   logger.info('the read model is filled');
 }

@@ -1,4 +1,4 @@
-/** The first start creates a team and a token, so that there is something to begin with. */
+/** Creates a team and a token at the first start, so that the service can be used at once. */
 import { randomUUIDv7 } from 'node:crypto';
 import { open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +17,8 @@ export function tokenFileIn(dataFolder: string): string {
 
 /**
  * Creates the team `default` if there is no team, and writes its token to the file `token` in the folder (mode 0600).
- * Resolves to the token; null: there was a team. Rejects with ConfigError when the file cannot be written.
+ * Resolves to the token, or to null if there was a team already. Rejects with ConfigError when the file cannot be
+ * written.
  */
 export async function createFirstTeam(
   { database, log, queries: { teams } }: Service,
@@ -27,14 +28,14 @@ export async function createFirstTeam(
   return database.withSession(async (client) => {
     await client.query('select pg_advisory_lock($1)', [advisoryLocks.createFirstTeam]);
     const [first, ...others] = await teams.teams();
-    // A single team without a token remains if a process was killed in the middle of this.
+    // If a process was killed in the middle of this function, a single team without a token remains: continue with it.
     if (others.length > 0 || (first && (await teams.tokens(first.id)).length > 0)) return null;
     const path = tokenFileIn(dataFolder);
     const token = newAccessToken();
     await inDataFolder(dataFolder, async () => {
       await makeFolder(dataFolder);
       await using file = await open(path, 'w', 0o600);
-      // A file that was there before has kept its mode.
+      // An existing file has kept its mode.
       await file.chmod(0o600);
       await file.writeFile(`${token}\n`);
     });
@@ -55,12 +56,15 @@ export async function createFirstTeam(
   });
 }
 
-/** Null if the file holds a token of some team; else the ID of a team to create one for. There must be a team. */
+/**
+ * Resolves to null if the file holds the token of a team. Otherwise resolves to the ID of a team to create a token for.
+ * There must be a team.
+ */
 export async function findTeamWithoutToken(
   { queries: { teams } }: Pick<Service, 'queries'>,
   dataFolder: string,
 ): Promise<string | null> {
-  // A file that cannot be read is as good as no token, whatever the reason.
+  // A file that cannot be read counts as no token, whatever the reason.
   const token = await readFile(tokenFileIn(dataFolder), 'utf8').then(
     (text) => text.trim(),
     () => '',

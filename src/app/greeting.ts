@@ -1,4 +1,4 @@
-/** The message when the service is ready: its address, the console, and commands that can be pasted into a shell. */
+/** The greeting when the service is ready: its address, the console, and commands to paste into a shell. */
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { AuditLog } from '../administration/audit/audit-log.ts';
@@ -9,20 +9,20 @@ import { createFirstTeam, findTeamWithoutToken, tokenFileIn } from './first-team
 import type { Service } from './service.ts';
 import { whenReachable } from './when-reachable.ts';
 
-export interface GreetingOptions {
+interface GreetingOptions {
   readonly host: string;
   readonly port: number;
   /** The file with the token; absolute, or relative to the working directory. */
   readonly tokenFile: string;
-  /** The token that this start has made; null if it has made none. */
+  /** The token that this start created; null if it created none. */
   readonly newToken: string | null;
-  /** Whether people read the message in a terminal. Elsewhere a log keeps it, and must not hold a token. */
+  /** Whether the message goes to a terminal. Otherwise it goes to a log, which must not contain a token. */
   readonly inTerminal: boolean;
-  /** Null if that file holds a valid token; else the ID of a team to create one for. */
+  /** Null if `tokenFile` holds a valid token. Otherwise the ID of a team to create a token for. */
   readonly teamWithoutToken: string | null;
 }
 
-/** The link contains the token only at the first start, and only in a terminal. */
+/** The text of the greeting. Its link contains the token only at the first start, and only in a terminal. */
 export function describeGreeting({
   host,
   port,
@@ -39,23 +39,23 @@ export function describeGreeting({
   const lines =
     teamWithoutToken !== null
       ? [
-          `There are teams, but ${file} holds no token of theirs. Make one, with the same settings, and sign in with it there, or try:`,
+          `There are teams, but ${file} holds no token of any of them. Create one with the same settings, and sign in with it there, or try:`,
           '',
           `  TOKEN=$(npm run --silent tablog -- tokens create --team ${teamWithoutToken})`,
           curl('$TOKEN'),
         ]
       : [
-          'Open the console, or ask from the command line:',
+          'Open the console, or try the command line:',
           '',
           newToken === null || !inTerminal ? `  echo "${url}/#token=${readToken}"` : `  ${url}/#token=${newToken}`,
           curl(readToken),
         ];
   if (newToken !== null && !inTerminal)
-    lines.push('', `The token is in ${file}, which only the user of this process may read.`);
+    lines.push('', `The token is in ${file}, which only the user of this process can read.`);
   return ['', `Tablog is ready at ${url}. ${lines[0]}`, ...lines.slice(1), '', ''].join('\n');
 }
 
-/** The address for a client on this machine: one cannot connect to the wildcard address. */
+/** The address for a client on this machine, which cannot connect to a wildcard address. */
 function addressOf(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
@@ -67,7 +67,7 @@ function quoteForShell(text: string): string {
   return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** Creates the first team if there is none, and prints the greeting. Gives up when told to stop. */
+/** Creates the first team if there is none, and prints the greeting. Returns early if `signal` aborts. */
 export async function greetWhenReachable(
   service: Service,
   port: number,
@@ -100,7 +100,7 @@ export async function greetWhenReachable(
   }
 }
 
-/** Prints the address, how to open the console, and commands that can be pasted into a shell. */
+/** Prints the greeting. */
 async function greet(service: Service, config: Config, port: number, newToken: string | null): Promise<void> {
   const tokenFile = tokenFileIn(config.DATA_DIR);
   const teamWithoutToken = await findTeamWithoutToken(service, config.DATA_DIR);

@@ -1,10 +1,10 @@
-/** What `/readyz` says. */
+/** The answer of `/readyz`. */
 import type { CheckHealth } from '../api/http/service/health.ts';
 import type { Database } from '../storage/database/database.ts';
 import type { SharedParts } from './shared-parts.ts';
 import type { StandstillWatch } from './standstill-watch.ts';
 
-/** `hasStarted`: whether the read model is at the end of the log, and the process has greeted. */
+/** `hasStarted` returns true once the read model has caught up with the log and the greeting is printed. */
 export function healthCheckOf(
   { database, log, engine }: SharedParts,
   standstills: Pick<StandstillWatch, 'problem'>,

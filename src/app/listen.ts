@@ -1,4 +1,4 @@
-/** Listens where the settings say, and explains failures in terms of the setting at fault. */
+/** Listens on the ports of the settings. Names the wrong setting in errors. */
 import type { Logger } from 'pino';
 import { serveMetrics } from '../api/http/service/metrics.ts';
 import type { CheckHealth } from '../api/http/service/health.ts';
@@ -14,10 +14,10 @@ interface Listener {
   readonly open: (address: { readonly host: string; readonly port: number }) => Promise<unknown>;
 }
 
-export interface ListenOptions {
+interface ListenOptions {
   readonly config: Config;
   readonly metrics: Metrics;
-  /** What the probes on the port of the metrics say. */
+  /** The answers of the probes on the port of the metrics. */
   readonly checkHealth: CheckHealth;
   /** Closes the port of the metrics, if they have one. */
   readonly resources: AsyncDisposableStack;
@@ -25,8 +25,8 @@ export interface ListenOptions {
 }
 
 /**
- * Serves the app, and the metrics where the settings give them a port of their own. Rejects with ConfigError if it
- * cannot listen, with a problem for each port.
+ * Serves the app on PORT, and the metrics on METRICS_PORT if that is set. If it cannot listen, rejects with
+ * ConfigError, which has a problem for each port.
  */
 export async function listen(
   app: App,
@@ -55,21 +55,21 @@ async function openAll(host: string, listeners: readonly Listener[]): Promise<vo
   if (problems.length > 0) throw new ConfigError([...new Set(problems)]);
 }
 
-/** Rethrows an unknown error. */
+/** The problem in words, with the setting at fault. Throws an unknown error again. */
 function describeProblem(error: NodeJS.ErrnoException, host: string, { setting, port }: Listener): string {
   switch (error.code) {
     case 'EADDRINUSE':
-      return `${setting}: port ${port} of ${host} is in use; stop what listens there, or set ${setting} to another port`;
+      return `${setting}: port ${port} of ${host} is in use; stop the program that listens there, or set ${setting} to another port`;
     case 'EACCES':
       return `${setting}: this user may not listen on port ${port}; set ${setting} to another port, such as one above 1023`;
     case 'EADDRNOTAVAIL':
     case 'EAFNOSUPPORT':
     case 'EINVAL':
-      return `HOST: ${host} is no address of this machine; 127.0.0.1 is, and 0.0.0.0 is all of them`;
+      return `HOST: ${host} is not an address of this machine; use 127.0.0.1, or 0.0.0.0 for all of its addresses`;
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
     case 'EAI_FAIL':
-      return `HOST: the name ${host} cannot be resolved; name an address of this machine, such as 127.0.0.1`;
+      return `HOST: the name ${host} cannot be resolved; use an address of this machine, such as 127.0.0.1`;
     default:
       throw error;
   }

@@ -1,8 +1,8 @@
-/** Ends a process when the log has moved away from the one that it uses. */
+/** Watches whether the log that a process uses has moved. */
 import type pg from 'pg';
 import { describeLogPlace, readLogPlace, readMoves, type LogKind } from '../log/postgres/log-place.ts';
 
-/** How often it is looked, in milliseconds. */
+/** Interval between checks, in milliseconds. */
 const lookInterval = 1000;
 
 export class LogPlaceWatch {
@@ -10,7 +10,7 @@ export class LogPlaceWatch {
   readonly #timer: NodeJS.Timeout;
   #looking: Promise<void> | null = null;
 
-  /** `moves`: how often the log had moved (`readMoves`) before the process opened it. */
+  /** `moves` is the number of moves (`readMoves`) before the process opened the log. */
   constructor(pool: pg.Pool, used: LogKind, moves: string) {
     this.#timer = setInterval(() => {
       this.#looking ??= this.#look(pool, used, moves).finally(() => {
@@ -35,7 +35,7 @@ export class LogPlaceWatch {
       if (place !== null && (place !== used || (await readMoves(pool)) !== moves))
         this.#moved.resolve(describeLogPlace(place));
     } catch {
-      // Postgres is away, which requests and the health of the process say.
+      // Postgres is away. Requests and the health of the process report that.
     }
   }
 }

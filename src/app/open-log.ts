@@ -15,17 +15,19 @@ import type { LogObserver } from '../log/log-observer.ts';
 import { allPartitions, partitionCount } from '../log/partition.ts';
 import { describeLogPlace, readLogPlace, rememberMoves, type LogKind } from '../log/postgres/log-place.ts';
 
-/** Whether a process projects a log in Kafka: always, never, or while no other process does. */
+/** Whether a process projects a log in Kafka: true, false, or only while no other process does. */
 export type Projects = boolean | 'unless others do';
 
-export interface OpenLogOptions {
+interface OpenLogOptions {
   readonly logger: Logger;
   readonly projects: Projects;
   readonly signal: AbortSignal;
   readonly observer: LogObserver;
-  /** The newest language of events that all live processes read; absent: this process is the only one. */
+  /**
+   * Returns the newest language of events that all running processes can read. Absent: this process is the only one.
+   */
   readonly languageMax?: () => number;
-  /** Whether processes that use other read models may append; absent: they do not. */
+  /** Returns whether processes with other read models may append. Absent: there are none. */
   readonly mayBeBehind?: () => boolean;
 }
 
@@ -49,13 +51,14 @@ export async function openLog(
   };
   await requirePlace(database.pool, config);
   const settings = readKafkaSettings(config);
-  // Loaded on demand: the Kafka client costs nothing where the log is in Postgres.
+  // Loaded on demand, so that the Kafka client costs nothing if the log is in Postgres.
   if (settings === null) {
     const { PostgresLog } = await import('../log/postgres/postgres-log.ts');
     return PostgresLog.open(common, signal);
   }
   const { openKafkaLog } = await import('../log/kafka/open-kafka-log.ts');
-  // A group for each read model: a version that has another one fills it while the processes of this version serve.
+  // Each read model has its own group, so that a new version can fill its read model while processes of this version
+  // serve.
   const kafka = {
     ...settings,
     group: `${settings.group}-${database.schema}${config.DATABASE_URL === undefined ? await ownGroup(database) : ''}`,
@@ -73,8 +76,8 @@ export async function openLog(
 }
 
 /**
- * An embedded Postgres has a group of its own: it must take no partitions from the projectors of a deployment, not even
- * where DATABASE_URL was forgotten.
+ * The suffix of the consumer group for an embedded Postgres. With its own group, a process whose DATABASE_URL was
+ * forgotten takes no partitions from the projectors of a deployment.
  */
 async function ownGroup({ pool }: Database): Promise<string> {
   const {
@@ -83,10 +86,13 @@ async function ownGroup({ pool }: Database): Promise<string> {
   return `-${system!.id}`;
 }
 
-/** Opens the records of the log. Rejects with ConfigError if the log has moved away from where the settings say. */
+/**
+ * Opens the records of the log. Rejects with ConfigError if the log has moved to a place that differs from the
+ * settings.
+ */
 export async function openRecordLog(config: Config, databaseUrl: string, logger: Logger): Promise<RecordLog> {
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5000 });
-  // A connection that breaks fails the query.
+  // If the connection breaks, the query fails.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -97,20 +103,20 @@ export async function openRecordLog(config: Config, databaseUrl: string, logger:
   return openRecords(config, databaseUrl, logger);
 }
 
-/** Rejects with ConfigError if the log has moved away from where the settings say. */
+/** Rejects with ConfigError if the log has moved to a place that differs from the settings. */
 async function requirePlace(connection: Pick<pg.ClientBase, 'query'>, config: Config): Promise<void> {
   const place = await readLogPlace(connection);
   if (place !== null && place !== logKindOf(config)) throw new ConfigError([describeLogPlace(place)]);
 }
 
-/** Which log the settings name. */
+/** The kind of log that the settings name. */
 export function logKindOf(config: Config): LogKind {
   return config.KAFKA_BROKERS === undefined ? 'postgres' : 'kafka';
 }
 
 /**
- * Opens the records of the log, and creates an empty one unless it exists. Rejects as `openCopyTarget` does, and as
- * `openRecordLog`.
+ * Opens the records of the log, and creates an empty log if there is none. Rejects as `openCopyTarget` and
+ * `openRecordLog` do.
  */
 export async function openOrCreateRecords(
   config: Config,
@@ -133,8 +139,8 @@ async function openRecords(config: Config, databaseUrl: string, logger: Logger):
 }
 
 /**
- * Opens the log that the settings name for copies of another one's records, and creates an empty one unless it exists.
- * Rejects with UnsafeTopic (Kafka), and when it cannot be reached.
+ * Opens the log that the settings name as the target of copied records, and creates an empty log if there is none. Does
+ * not check whether the log has moved. Rejects with UnsafeTopic (Kafka), and when the log cannot be reached.
  */
 export async function openCopyTarget(config: Config, databaseUrl: string, logger: Logger): Promise<RecordLog> {
   const kafka = readKafkaSettings(config);
@@ -145,12 +151,12 @@ export async function openCopyTarget(config: Config, databaseUrl: string, logger
   ]);
   await withAdmin(createKafka(kafka, logger), (admin) => whenSettled(() => ensureTopic(admin, kafka, partitionCount)));
   const log = await openRecords(config, databaseUrl, logger);
-  // A topic that was just created has no leaders yet.
+  // Wait for leaders: a topic that was just created has none.
   await whenSettled(() => Promise.all(allPartitions(partitionCount).map((partition) => log.bounds(partition))));
   return log;
 }
 
-/** Null when the log is in Postgres. Throws ConfigError when a file cannot be read. */
+/** The settings of Kafka; null if the log is in Postgres. Throws ConfigError if a file cannot be read. */
 function readKafkaSettings(config: Config): KafkaSettings | null {
   if (config.KAFKA_BROKERS === undefined) return null;
   const mechanism = config.KAFKA_SASL_MECHANISM;

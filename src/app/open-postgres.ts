@@ -8,14 +8,17 @@ import type { Config } from './config.ts';
 import { inDataFolder, makeFolder } from '../storage/data-folder.ts';
 
 /** The Postgres of the settings, or an embedded one that was started or joined. */
-export interface OpenPostgres {
+interface OpenPostgres {
   readonly url: string;
   readonly embedded: EmbeddedPostgres | null;
-  /** To be called once all connections are closed. The last process to leave an embedded Postgres stops it. */
+  /** Call it after all connections are closed. The last process to leave an embedded Postgres stops it. */
   close(): Promise<void>;
 }
 
-/** Rejects with ConfigError for a wrong setting, and with EmbeddedPostgresError. */
+/**
+ * Checks the Postgres of DATABASE_URL, or starts or joins the embedded one. Rejects with ConfigError for a wrong
+ * setting, and with EmbeddedPostgresError.
+ */
 export async function openPostgres(config: Config, logger: Logger): Promise<OpenPostgres> {
   if (config.DATABASE_URL !== undefined) {
     await checkPostgres(config.DATABASE_URL);

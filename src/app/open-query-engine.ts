@@ -1,4 +1,4 @@
-/** Opens the query processes as the settings say. */
+/** Opens the query engine with the settings of the process. */
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import type { Logger } from 'pino';
@@ -7,7 +7,7 @@ import { createReadingRole } from '../api/query/reading-role.ts';
 import type { Config } from './config.ts';
 import type { Service } from './service.ts';
 
-/** How many threads DuckDB has in a query process at most. */
+/** The maximum number of DuckDB's threads in a query process. */
 const queryThreadsMax = 4;
 
 export async function openQueryEngine(

@@ -27,19 +27,19 @@ import { stopInTime } from './stop-deadline.ts';
 import { onStopSignal } from './stop-signals.ts';
 import { openWhenReachable } from './when-reachable.ts';
 
-/** How long before connections are cut the remaining requests are answered, in milliseconds. */
+/** How long before connections are cut the requests that still wait are answered, in milliseconds. */
 const lastAnswersMs = 500;
 
-/** Why everything is closed and opened anew. */
+/** The reason to close everything and open it again. */
 const replaced = 'the read model was replaced';
 
-/** Why the process ends, so that it is started with the settings of the other kind of log. */
+/** The reason to end the process, so that it is started with the settings for the other kind of log. */
 const moved = 'the log has moved';
 
 /**
- * Starts, prints the greeting, and resolves once it was told to stop and has. Rejects when it cannot start. When the
- * read model is replaced, closes everything, because what is remembered of the old one is void, and starts anew in this
- * process.
+ * Starts the service, prints the greeting, and resolves after a stop signal when everything is closed. Rejects when it
+ * cannot start. When the read model is replaced, everything that the process remembers of the old one is void, so it
+ * closes everything and starts again in the same process.
  */
 export async function serve(config: Config): Promise<void> {
   const logger = pino({ level: config.LOG_LEVEL });
@@ -62,13 +62,13 @@ export async function serve(config: Config): Promise<void> {
     );
     await serveOnce(config, logger, stopping).finally(() => stopped?.());
     told.signal.removeEventListener('abort', stop);
-    // What was given up may still hold on to something.
+    // With exit code 1 some closing was given up, and may still hold resources: do not start again.
     if (stopping.signal.reason !== replaced || process.exitCode === 1) return;
-    logger.warn('starts anew with the read model that has taken the place of the old one');
+    logger.warn('restarts with the read model that has replaced the old one');
   }
 }
 
-/** Serves one read model, until `stopping` aborts, which it does itself when it cannot go on. */
+/** Serves one read model until `stopping` aborts. Aborts it itself when the service cannot continue. */
 async function serveOnce(config: Config, logger: Logger, stopping: AbortController): Promise<void> {
   const { signal } = stopping;
   const stopped = new Promise<void>((resolve) => {
@@ -95,7 +95,7 @@ async function serveOnce(config: Config, logger: Logger, stopping: AbortControll
   if (service === null) return;
   resources.defer(() => service.close());
   progress.follow(() => readReplay(service.database));
-  // Its probes answer until the last request has its answer.
+  // Closed last, so that the probes answer until the last request has its answer.
   const metricsPort = resources.use(new AsyncDisposableStack());
   const parts = await openSharedParts(service, { config, logger, metrics, tracing }, resources, signal);
   if (parts === null) return;
@@ -103,7 +103,7 @@ async function serveOnce(config: Config, logger: Logger, stopping: AbortControll
 
   const fail = (message: string, reason: string): void => {
     logger.fatal(message);
-    // So that a supervisor restarts the process.
+    // Exit with 1, so that a supervisor restarts the process.
     process.exitCode = 1;
     stopping.abort(reason);
   };
@@ -114,7 +114,7 @@ async function serveOnce(config: Config, logger: Logger, stopping: AbortControll
     onHangs: (message) => fail(message, 'failure'),
     logger,
   });
-  resources.defer(() => untilClosed('its look at what stands still', standstills.close(), logger));
+  resources.defer(() => untilClosed('its watch for standstills', standstills.close(), logger));
   let started = false;
   const checkHealth = healthCheckOf(parts, standstills, () => started);
   const app = buildService(parts, opened, checkHealth);
@@ -131,7 +131,7 @@ async function serveOnce(config: Config, logger: Logger, stopping: AbortControll
     resources: metricsPort,
     logger,
   });
-  // Only now, so that what prevents a start stands alone.
+  // Warn only now, so that an error that prevents the start stands alone.
   for (const danger of findDangers(config)) logger.warn(danger);
   await Promise.race([service.log.caughtUp(), stopped]);
   if (config.ROLE !== 'projector' && !signal.aborted) {
@@ -165,9 +165,9 @@ function openFeatures(parts: SharedParts, resources: AsyncDisposableStack): Open
 }
 
 /**
- * How long requests may wait for their outcomes while this process stops, in milliseconds. Once the read model was
- * replaced, a process that projects can come to none before it has started anew, and so can no other one. Once the log
- * has moved, all that was appended before is decided.
+ * How long requests may wait for their outcomes while this process stops, in milliseconds. After a replacement of the
+ * read model, no outcome can arrive until this projector restarts. After a move of the log, every event that was
+ * appended before is decided already.
  */
 function answersMs({ DRAIN_TIMEOUT_MS, ROLE }: Config, reason: unknown): number {
   const left = Math.max(0, DRAIN_TIMEOUT_MS - lastAnswersMs);
@@ -175,7 +175,7 @@ function answersMs({ DRAIN_TIMEOUT_MS, ROLE }: Config, reason: unknown): number 
 }
 
 async function drain(app: App, submitter: Submitter, waitMs: number): Promise<void> {
-  // Requests that still wait at the deadline are answered before their connections are cut.
+  // Answer requests that still wait at the deadline, before their connections are cut.
   const deadline = setTimeout(() => submitter.giveUp(), waitMs);
   await app.close();
   clearTimeout(deadline);

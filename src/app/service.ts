@@ -1,4 +1,4 @@
-/** Wires the service: Postgres, the log, the read model and its queries. Each resource is closed here. */
+/** Wires the service: Postgres, the read model, the log and the keys. Opens and closes each of them. */
 import type { Logger } from 'pino';
 import { LocalKeys, withFreeKeys } from '../log/batch/local-keys.ts';
 import { openQueries } from '../log/model.ts';
@@ -23,27 +23,27 @@ import { openPostgres } from './open-postgres.ts';
 import { ReadModelUse } from '../log/read-model-use.ts';
 import { itsPostgres } from './stop-deadline.ts';
 
-/** How many segments are taken back in one transaction. */
+/** How many segments `takeBack` removes in one transaction. */
 const takenBackAtOnce = 4;
 
-/** What is available without the log: Postgres, and the read model as far as it is projected. */
+/** The parts that do not need the log: Postgres, and the read model as far as it is projected. */
 export interface ReadModel {
   /** Of Postgres. */
   readonly url: string;
   readonly database: Database;
   readonly queries: Queries;
-  /** The newest language of events that all live processes read. */
+  /** Returns the newest language of events that all running processes can read. */
   readonly languageMax: () => number;
-  /** Whether processes that use other read models may append to the log, as far as this one knows. */
+  /** Returns whether processes with other read models may append to the log, as far as this process knows. */
   readonly mayBeBehind: () => boolean;
-  /** Resolves when those processes know of this one. To be awaited before it appends. */
+  /** Resolves when those processes know of this one. Await it before appending. */
   announced(): Promise<void>;
   /**
-   * Calls the listener, with the reason, when the read model becomes unusable: Postgres has ended, or goes on from
+   * Calls the listener with the reason when the read model becomes unusable, because Postgres has ended or goes on from
    * another history.
    */
   onFailure(listener: (reason: string) => void): void;
-  /** Calls the listener when the read model was replaced: close everything, and open it anew. */
+  /** Calls the listener when the read model was replaced. Then close everything and open it again. */
   onReplaced(listener: () => void): void;
   /** An embedded Postgres keeps running while other processes use it. */
   close(): Promise<void>;
@@ -58,32 +58,33 @@ export interface Service {
   readonly keys: SecretKeys;
   /** Writes the rows of a segment before the event that references it. */
   writeAhead(teamId: string, segmentId: string, block: RowBlock): Promise<void>;
-  /** Removes rows that were written ahead for segments that no event names. */
+  /** Removes rows that `writeAhead` wrote for segments that no event names. */
   takeBack(segmentIds: readonly string[]): Promise<void>;
-  /** Calls the listener, with the reason, when the service cannot go on, as that of `ReadModel` does. */
-  onFailure(listener: (reason: string) => void): void;
   /**
-   * Calls the listener, with the reason, when the log has moved away: no request that waits gets an outcome any more.
+   * Calls the listener with the reason when the service cannot continue: `onFailure` of `ReadModel`, or a failure of
+   * the log.
    */
+  onFailure(listener: (reason: string) => void): void;
+  /** Calls the listener with the reason when the log has moved. Requests that wait get no outcome any more. */
   onMoved(listener: (reason: string) => void): void;
-  /** As that of `ReadModel`. */
+  /** The same as `onReplaced` of `ReadModel`. */
   onReplaced(listener: () => void): void;
   /** Closes everything. An embedded Postgres keeps running while other processes use it. */
   close(): Promise<void>;
 }
 
-export interface ServiceOptions {
-  /** Whether this process projects a log in Kafka; by default its role decides. */
+interface ServiceOptions {
+  /** Whether this process projects a log in Kafka. Default: by its role. */
   readonly projects?: Projects;
-  /** Observes the log; by default nobody does. */
+  /** Observes the log. Default: nobody. */
   readonly observer?: LogObserver;
-  /** Called when the read model is open, and before the log is. */
+  /** Called after the read model is open and before the log is opened. */
   readonly beforeLog?: (readModel: ReadModel) => Promise<void>;
 }
 
 /**
- * Opens the read model, and creates an empty one if there is none. Rejects when Postgres is not available (ConfigError
- * for a wrong setting), and while a replay of an earlier version runs (ReadModelInUse).
+ * Opens the read model, and creates an empty one if there is none. Rejects when Postgres is not available, with
+ * ConfigError for a wrong setting, and with ReadModelInUse while a replay of an earlier version runs.
  */
 export async function openReadModel(config: Config, logger: Logger): Promise<ReadModel> {
   return openAll(async (closers) => {
@@ -107,17 +108,15 @@ export async function openReadModel(config: Config, logger: Logger): Promise<Rea
       onFailure: (listener) => {
         use.onLost(listener);
         database.history.onChanged(listener);
-        postgres.embedded?.onExit(() =>
-          listener('the embedded Postgres has ended; start the service again to recover it'),
-        );
+        postgres.embedded?.onExit(() => listener('the embedded Postgres has ended; restart the service to recover it'));
       },
     };
   });
 }
 
 /**
- * Starts everything but HTTP. Rejects when Postgres or Kafka is not available (ConfigError for a wrong setting), when
- * the log is not the one of the read model (WrongLog), and while a replay of an earlier version runs (ReadModelInUse).
+ * Starts everything except HTTP. Rejects as `openReadModel` does, when Kafka is not available, and with WrongLog if the
+ * read model was not built from this log.
  */
 export async function openService(
   config: Config,
@@ -135,7 +134,7 @@ export async function openService(
     const log = await openLog(config, database, { logger, projects, signal, observer, languageMax, mayBeBehind });
     closers.push(() => log.close());
     const place = new LogPlaceWatch(database.pool, logKindOf(config), moves);
-    closers.push(() => untilClosed('its look at where the log is', place.close(), logger));
+    closers.push(() => untilClosed("its watch of the log's place", place.close(), logger));
     const keys = await StoredSecretKeys.open(database.pool);
     closers.push(() => untilClosed('its keys', keys.close(), logger));
     const localKeys = new LocalKeys();
@@ -164,7 +163,7 @@ export async function openService(
         );
       },
       takeBack: async (segmentIds) => {
-        // A few at a time, so that nobody waits long for the connection.
+        // Remove a few at a time, so that others do not wait long for the connection.
         for (let from = 0; from < segmentIds.length; from += takenBackAtOnce) {
           await database.fills.with((tx) => takeBackSegments(tx, segmentIds.slice(from, from + takenBackAtOnce)));
         }
@@ -174,7 +173,8 @@ export async function openService(
 }
 
 /**
- * Opens something with several parts. Its `close` runs the closers in reverse order; so does a failure while opening.
+ * Opens an object with several parts. `open` adds a closer for each part. `close` runs the closers in reverse order; if
+ * `open` rejects, they run as well.
  */
 async function openAll<T>(
   open: (closers: (() => Promise<unknown>)[]) => Promise<T>,

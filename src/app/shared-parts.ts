@@ -1,4 +1,6 @@
-/** What the features of a process share: the service, files, limits, the query engine, the way into the log. */
+/**
+ * The parts that the features of a process share: the service, files, limits, the query engine, the way into the log.
+ */
 import type { Logger } from 'pino';
 import { openAuditLog, type AuditLog } from '../administration/audit/audit-log.ts';
 import { RefusedTokens } from '../administration/audit/refused-tokens.ts';
@@ -31,12 +33,12 @@ import type { Service } from './service.ts';
 import { openSpoolFolder } from './spool-folder.ts';
 import { openWhenReachable } from './when-reachable.ts';
 
-/** What a process has before it opens its service. */
-export interface ProcessParts {
+/** The parts of a process that exist before it opens its service. */
+interface ProcessParts {
   readonly config: Config;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Null if no traces are sent. */
+  /** Null if traces are off. */
   readonly tracing: Tracing | null;
 }
 
@@ -66,8 +68,8 @@ export interface SharedParts extends ProcessParts, Pick<Service, 'database' | 'l
 }
 
 /**
- * Opens the parts, which `resources` closes. Resolves to null if the signal aborts first. Rejects with ConfigError for
- * a wrong setting.
+ * Opens the parts; `resources` closes them. Resolves to null if the signal aborts first. Rejects with ConfigError for a
+ * wrong setting.
  */
 export async function openSharedParts(
   service: Service,
@@ -77,7 +79,7 @@ export async function openSharedParts(
 ): Promise<SharedParts | null> {
   const { config, logger, metrics, tracing } = given;
   const { database, log, keys, queries } = service;
-  /** Closes a part with `resources`. */
+  /** Makes `resources` close the part. */
   const closing = <T extends { close(): Promise<unknown> }>(what: string, part: T): T => {
     resources.defer(() => untilClosed(what, part.close(), logger));
     return part;
@@ -156,12 +158,12 @@ export async function openSharedParts(
   };
 }
 
-/** A read model that has not caught up with its log answers nothing, not even whether a token is valid. */
+/** Refuses a request while the read model has not caught up: even the validity of a token is unknown then. */
 export function refuseWhileBehind(): Promise<never> {
   return Promise.reject(
     new HttpError(
       'service_unavailable',
-      'The service is starting: its read model is being brought to the end of the log.',
+      'The service is starting: its read model has not caught up with the log yet. Try again later.',
     ),
   );
 }

@@ -1,13 +1,13 @@
-/** The folder in which bodies are kept while they arrive (src/api/http/bodies/spool.ts). */
+/** The folder for bodies while they arrive (src/api/http/bodies/spool.ts). */
 import { readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeFolder } from '../storage/data-folder.ts';
 
 /**
- * A folder in `dataDir` or, if nothing can be made there, the folder of the system for temporary files. Removes what is
- * in the first: a process that was killed just when it had opened a file. Others remove the names of their files at
- * once, and so lose nothing.
+ * Creates the folder `bodies` in `dataDir`, and removes files that killed processes left in it. This cannot harm
+ * running processes, because they unlink each file right after opening it. Resolves to the folder, or to the system's
+ * folder for temporary files if `dataDir` cannot be written.
  */
 export async function openSpoolFolder(dataDir: string): Promise<string> {
   const folder = join(dataDir, 'bodies');

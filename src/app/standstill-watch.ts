@@ -1,26 +1,26 @@
 /**
- * Ends a process that hangs. An append that waits for ever is a bug, or a promise that nobody settles any more: a
- * restart helps, and waiting does not. Where operators are shown another reason, a restart would not help
+ * Ends a process that hangs. If an append waits for ever because of a bug, for example a promise that is never settled,
+ * a restart helps and waiting does not. If the service shows operators another reason, a restart would not help
  * (docs/decisions/0045-a-process-that-hangs-ends-itself.md).
  */
 import type { Logger } from 'pino';
 import type { EventLog, Standstill } from '../log/event-log.ts';
 import { inTime } from '../operations/metrics/in-time.ts';
 
-/** How often it is looked at most, in milliseconds. */
+/** The longest interval between checks, in milliseconds. */
 const lookInterval = 1000;
 
-/** A look that comes this much later than it should, in milliseconds, shows that the whole process stood still. */
+/** If a check comes this much too late, in milliseconds, the whole process stood still. */
 const lateMin = 2000;
 
-/** From when on a process that stands still is not ready, in milliseconds. */
+/** After standing still for this long at the latest, a process is not ready, in milliseconds. */
 const readyMax = 30_000;
 
-export interface StandstillWatchOptions {
+interface StandstillWatchOptions {
   readonly log: Pick<EventLog, 'standstills'>;
   /** Resolves when Postgres has answered; rejects when it cannot be reached. */
   readonly askPostgres: () => Promise<unknown>;
-  /** How long a partition may hang before the process ends, in milliseconds; 0: it never ends for that. */
+  /** How long a partition may hang before the process ends, in milliseconds; 0: the process never ends for that. */
   readonly endMs: number;
   /** Called once, with the reason, when the process should end. */
   readonly onHangs: (reason: string) => void;
@@ -32,7 +32,7 @@ export class StandstillWatch {
   readonly #interval: number;
   readonly #readyMs: number;
   readonly #timer: NodeJS.Timeout;
-  /** Since when nothing but this process can be the reason, by `performance.now`. */
+  /** Since when only this process can be the reason, by `performance.now`. */
   #clearSince = performance.now();
   #lookedAt = performance.now();
   #looking: Promise<void> | null = null;
@@ -51,7 +51,10 @@ export class StandstillWatch {
     }, this.#interval);
   }
 
-  /** A sentence that names what stands still, and for how long; null if nothing does, or if there is another reason. */
+  /**
+   * A sentence that names the partition that stands still, and for how long. Null if none does, or if there is another
+   * reason.
+   */
   get problem(): string | null {
     return this.#problem;
   }
@@ -65,7 +68,7 @@ export class StandstillWatch {
   async #look(): Promise<void> {
     const { log, askPostgres, endMs, onHangs } = this.#options;
     const now = performance.now();
-    // What seemed to wait all that time could not even have been answered.
+    // The process could not even have received answers in that time.
     if (now - this.#lookedAt > this.#interval + lateMin) this.#clearSince = now;
     this.#lookedAt = now;
     const standstills = log.standstills();
@@ -80,14 +83,14 @@ export class StandstillWatch {
     const [hanging, silentMs] = longestOf(standstills, 'silentMs');
     if (endMs === 0 || this.#hangs || Math.min(silentMs, clearMs) < endMs) return;
     this.#hangs = true;
-    onHangs(`${describe(hanging!, silentMs)} This process hangs, and ends so that it is started anew.`);
+    onHangs(`${describe(hanging!, silentMs)} This process hangs. It ends now, so that it is restarted.`);
   }
 
   #show(problem: string | null): void {
     const { logger } = this.#options;
     if (problem !== null && this.#problem === null) logger.warn(problem);
     if (problem === null && this.#problem !== null)
-      logger.info('what stood still has moved, or there is another reason');
+      logger.info('no partition stands still any more, or there is another reason');
     this.#problem = problem;
   }
 }

@@ -1,15 +1,15 @@
-/** Handles stop signals, from Ctrl-C or a supervisor: the first one stops gracefully, a later one at once. */
+/** Handles stop signals from Ctrl-C or a supervisor. The first one stops gracefully, a later one at once. */
 import { constants } from 'node:os';
 
 /**
- * Signals this soon after the first one are duplicates, in milliseconds: under npm a Ctrl-C arrives twice, from the
- * terminal and forwarded by npm.
+ * A signal this soon after the first one is a duplicate, in milliseconds. Under npm a Ctrl-C arrives twice: from the
+ * terminal, and forwarded by npm.
  */
 const sameWishMs = 1000;
 
 const stopSignals = ['SIGINT', 'SIGTERM'] as const;
 
-export type StopSignal = (typeof stopSignals)[number];
+type StopSignal = (typeof stopSignals)[number];
 
 /**
  * Calls `stop` once, at the first signal. A signal more than a second later calls `say`, then ends the process at once
@@ -23,7 +23,7 @@ export function onStopSignal(stop: (signal: StopSignal) => void, say: (words: st
       first = now;
       stop(signal);
     } else if (now - first > sameWishMs) {
-      say(`${signal} once more: ending at once, in the middle of what is under way`);
+      say(`${signal} again: ends at once, without finishing the work under way`);
       process.exit(128 + constants.signals[signal]);
     }
   };

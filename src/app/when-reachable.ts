@@ -1,4 +1,4 @@
-/** Starts while what the service needs may be starting too. */
+/** Retries the start while Postgres, Kafka or the file store may be starting too. */
 import pRetry from 'p-retry';
 import type { pino } from 'pino';
 import type { Config } from './config.ts';
@@ -27,9 +27,10 @@ export function whenReachable<T>(
       const mayPass =
         isDatabaseAway(error) || isKafkaAway(error) || error instanceof NotAppended || error instanceof StoreAway;
       const reason = describeFailure(error);
-      // Logged once per reason, not per attempt. Without its stack, which would not help to find the setting.
+      // Log once for each reason, not for each attempt. Without the stack, which would not help to find the wrong
+      // setting.
       if (mayPass && reason !== told) {
-        logger.warn(`the service cannot start yet, and tries again for ${config.START_WAIT_MS / 1000} s: ${reason}`);
+        logger.warn(`the service cannot start yet, and keeps trying for ${config.START_WAIT_MS / 1000} s: ${reason}`);
         told = reason;
       }
       return mayPass;
@@ -38,8 +39,8 @@ export function whenReachable<T>(
 }
 
 /**
- * Postgres and Kafka may be starting too. Rejects with the last error if they cannot be reached in time; resolves to
- * null if the signal aborts first.
+ * Opens an object, and retries like `whenReachable`. Rejects with the last error if that takes longer than
+ * START_WAIT_MS. Resolves to null if the signal aborts first.
  */
 export async function openWhenReachable<T extends { close(): Promise<void> }>(
   open: () => Promise<T>,
@@ -53,7 +54,7 @@ export async function openWhenReachable<T extends { close(): Promise<void> }>(
   } catch (error) {
     if (!signal.aborted) throw error;
     logger.info({ reason: signal.reason }, 'stopping before the start is complete');
-    // It may have opened just when the signal aborted.
+    // `open` may have succeeded just when the signal aborted.
     await (opened as T | null)?.close();
     return null;
   }

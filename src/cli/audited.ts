@@ -1,12 +1,12 @@
-/** Records commands that change something in the audit log. */
+/** Records in the audit log each command that changes something. */
 import { userInfo } from 'node:os';
 import { readConfig } from '../app/config.ts';
 import { openAuditLog, recordAction, type AuditAction, type AuditDetails } from '../administration/audit/audit-log.ts';
 import { newLogger } from './console.ts';
 
 /**
- * Does the work, and writes a line that says who did it and whether it was done. If the line could not be written,
- * nothing is done.
+ * Opens the audit log, runs the work, and writes a line with the user and the result. If the audit log cannot be
+ * opened, rejects with ConfigError and does no work.
  */
 export async function audited<T>(
   action: AuditAction,
@@ -21,7 +21,7 @@ export async function audited<T>(
   }
 }
 
-/** The system's user. In a container the ID may have no name. */
+/** The name of the system's user, or the ID: in a container the ID may have no name. */
 function userName(): string {
   try {
     return userInfo().username;

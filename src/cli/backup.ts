@@ -29,27 +29,21 @@ export function addBackupCommands(program: Command): void {
   const backup = program
     .command('backup')
     .description('take a backup of a running service; list, verify and remove backups')
-    .argument('<to>', 'the folder of the backups, which is made if it is not there, or s3://bucket/prefix')
+    .argument('<to>', 'the folder of the backups, which is created if it is missing, or s3://bucket/prefix')
     .option(
       '--key-file <file>',
-      'a file with the passphrase that signs the set, and encrypts the signing keys of the service',
+      'a file with the passphrase that signs the set and encrypts the signing keys of the service',
     )
     .option(
       '--without-keys',
-      'leave out the signing keys: what they signed, IDs of jobs and URLs of uploads, is refused after a restore; without --key-file the set is not signed either',
+      'leave out the signing keys: after a restore, existing job IDs and upload URLs are refused; without --key-file the set is not signed either',
     )
-    .option(
-      '--no-files',
-      'keep the names of uploaded files only, not their bytes; so it is anyway where they are in an S3',
-    )
-    .option(
-      '--no-log',
-      'keep only where a log in Kafka ends, not its records: then Kafka must have them still when the set is restored',
-    )
-    .option('--full', 'store everything anew, whatever is there: after `backup verify` has found damage')
+    .option('--no-files', 'keep only the names of uploaded files, not their bytes; always so if the files are in S3')
+    .option('--no-log', 'keep only the ends of a log in Kafka, not its records: a restore then needs that log in Kafka')
+    .option('--full', 'store everything anew, for example after `backup verify` found damage')
     .option(
       '--behind',
-      'take the read model as it is, even if it lacks events that the log has, because a partition has halted',
+      'take the backup even if the read model lacks events of the log, for example because a partition has halted',
     )
     .option('--json', 'write the result as JSON')
     .action(take);
@@ -61,17 +55,20 @@ export function addBackupCommands(program: Command): void {
       .option('--json', 'write the result as JSON');
   };
   command('list', 'list the sets, oldest first').action(list);
-  command('verify', 'read all that a set is made of, and prove that it is what was stored; exits with 1 if it is not')
-    .argument('[set]', 'the ID of the set; without it the newest')
+  command(
+    'verify',
+    'read all parts of a set and check that they are undamaged; exits with 1 if one is damaged or missing',
+  )
+    .argument('[set]', 'the ID of the set; default: the newest')
     .option(
       '--key-file <file>',
-      'a file with the passphrase: the signature of the set is checked, and the signing keys are decrypted',
+      'a file with the passphrase, to check the signature of the set and decrypt the signing keys',
     )
     .action(verify);
   withRequiredOption(
-    command('remove', 'remove old sets, and what only they are made of'),
+    command('remove', 'remove old sets, and the parts that no other set uses'),
     '--keep <n>',
-    'how many of the newest sets are kept',
+    'how many of the newest sets to keep',
   ).action((from: string, flags: Flags & { readonly keep: string }) => remove(from, wholeNumber(1)(flags.keep), flags));
 }
 
@@ -79,14 +76,16 @@ async function take(to: string, flags: TakeFlags): Promise<void> {
   const withKeys = flags.withoutKeys !== true;
   if (flags.keyFile === undefined && withKeys) {
     throw new UserError(
-      'Say with --key-file which file has the passphrase that signs the set and encrypts the signing keys, or leave both out with --without-keys.',
+      'Give --key-file <file>: its passphrase signs the set and encrypts the signing keys. Or give --without-keys for a set without signature and keys.',
     );
   }
   const passphrase = await readPassphrase(flags.keyFile);
   const signal = interruption();
   const config = readConfig();
   if (!flags.log && config.KAFKA_BROKERS === undefined)
-    throw new UserError('--no-log: the log is in Postgres, and nothing else could give its records back.');
+    throw new UserError(
+      '--no-log: the log is in Postgres, so only the backup would have its records. Leave out --no-log.',
+    );
   const [{ takeBackup }, { openLocalFiles }] = await Promise.all([
     import('../operations/backup/take-backup.ts'),
     import('../operations/backup/uploaded-files.ts'),
@@ -108,7 +107,7 @@ async function take(to: string, flags: TakeFlags): Promise<void> {
           behind: flags.behind === true,
           signal,
           onProgress: progressByKind(writeWords),
-          onUnusable: ({ message }) => writeWords(`${message} This backup does not go on from it.`),
+          onUnusable: ({ message }) => writeWords(`${message} This backup does not build on it.`),
         });
         details['set'] = set.id;
         return set;
@@ -120,9 +119,9 @@ async function take(to: string, flags: TakeFlags): Promise<void> {
   const { packs, bytes } = taken.written;
   writeOut(taken.id);
   writeWords(
-    `The backup is complete: of its ${summary.packs} packs ${packs} are new, with ${bytes} bytes. Its longest snapshot was open for ${taken.manifest.snapshotMs} ms.`,
+    `The backup is complete: ${packs} of its ${summary.packs} packs are new, with ${bytes} bytes. The longest snapshot was open for ${taken.manifest.snapshotMs} ms.`,
   );
-  if (!taken.isSigned) writeWords('It is not signed: `tablog restore` takes it with --unsigned only.');
+  if (!taken.isSigned) writeWords('It is not signed: `tablog restore` accepts it only with --unsigned.');
 }
 
 async function list(from: string, flags: Flags): Promise<void> {
@@ -176,8 +175,8 @@ async function verify(
   if (problems.length > 0) process.exitCode = 1;
   if (flags.json) return writeOut(JSON.stringify({ set: set.id, ...verified }));
   if (problems.length === 0)
-    writeOut(`Set ${set.id} is what was stored: ${events} events, ${rows} rows, ${packs} packs, ${files} files.`);
-  else writeOut(`Set ${set.id} cannot be restored as it is:\n${problems.join('\n')}`);
+    writeOut(`Set ${set.id} is undamaged: ${events} events, ${rows} rows, ${packs} packs, ${files} files.`);
+  else writeOut(`Set ${set.id} cannot be restored:\n${problems.join('\n')}`);
 }
 
 async function remove(from: string, keep: number, flags: Flags): Promise<void> {
@@ -188,11 +187,11 @@ async function remove(from: string, keep: number, flags: Flags): Promise<void> {
   );
   if (flags.json) return writeOut(JSON.stringify(removed));
   writeWords(
-    `${removed.sets.length} sets are removed, and ${removed.objects} packs, files and keys that no set names. Those younger than a day stay until the next time.`,
+    `Removed ${removed.sets.length} sets, and ${removed.objects} packs, files and keys that no set uses. Unused ones younger than a day stay until the next removal.`,
   );
 }
 
-/** Opens the store of backups for some work. */
+/** Opens the store of backups while `work` runs. */
 export async function withStore<T>(
   place: string,
   options: { readonly make: boolean },
@@ -224,8 +223,8 @@ export async function readPassphrase(keyFile: string | undefined): Promise<Buffe
   return Buffer.from(content.replace(/\r?\n$/, ''));
 }
 
-/** What is shown of a set. `signed` says that there is a signature, not that it is right. */
-export async function summaryOf({ id, manifest, isSigned }: Pick<TakenBackup, 'id' | 'manifest' | 'isSigned'>) {
+/** A set as the commands show it. `signed` means that there is a signature, not that it is valid. */
+async function summaryOf({ id, manifest, isSigned }: Pick<TakenBackup, 'id' | 'manifest' | 'isSigned'>) {
   const { countsOf } = await import('../operations/backup/manifest.ts');
   const { takenAt, snapshotMs, readModel, partitions, files, keys } = manifest;
   return {

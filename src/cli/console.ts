@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option, type Command, type OptionValues } from 'commander';
 import { pino, type Logger } from 'pino';
 
-/** Warnings and worse, on stderr. */
+/** A logger that writes warnings and errors to stderr. */
 export function newLogger(): Logger {
   return pino({ level: 'warn' }, pino.destination({ fd: 2, sync: true }));
 }
@@ -17,14 +17,15 @@ export function writeWords(line: string): void {
 
 /** Writes aligned columns, with a heading. */
 export async function writeTable(heading: readonly string[], lines: readonly (readonly string[])[]): Promise<void> {
-  // Imported here, because the widths of all characters take a fifth of the time of a command that writes no table.
+  // Imported on demand: loading the widths of all characters takes a fifth of the time of a command that writes no
+  // table.
   const { textTable } = await import('./text-table.ts');
   process.stdout.write(textTable(heading, lines));
 }
 
 /**
- * Adds a required option. Commander checks its own required options before it reports unknown ones, and so hides a
- * misspelt option.
+ * Adds a required option. Commander's own required options do not do, because it checks them before it reports unknown
+ * options, and so hides a misspelt one.
  */
 export function withRequiredOption(
   command: Command,

@@ -1,4 +1,4 @@
-/** `tablog digest`: digests of the read model, to compare it with that of another instance. */
+/** `tablog digest`: digests of the read model, to compare it with the read model of another instance. */
 import type { Command } from 'commander';
 import { readConfig } from '../app/config.ts';
 import { newLogger, writeOut, writeTable, writeWords } from './console.ts';
@@ -12,8 +12,10 @@ interface DigestFlags {
 export function addDigestCommand(program: Command): void {
   program
     .command('digest')
-    .description('write a digest of each partition of the read model: equal digests at one offset mean equal contents')
-    .option('--json', 'write the result as JSON, with the digests of parts of a partition')
+    .description(
+      'show a digest of each partition of the read model: equal digests at the same offset mean equal contents',
+    )
+    .option('--json', 'write the result as JSON, with a digest for each part of a partition')
     .action(runDigest);
 }
 

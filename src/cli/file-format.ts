@@ -1,4 +1,4 @@
-/** The format of a file as the command line is told it. */
+/** File formats on the command line: from `--format`, or from the name of a file. */
 import { InvalidArgumentError } from 'commander';
 import {
   formatOfName,
@@ -21,16 +21,16 @@ export interface FileFormat {
 export function parseFormat(text: string): FileFormat {
   const { format, compression } = formatOfName(`.${text}`);
   if (format === null || /[/\\]/.test(text)) {
-    throw new InvalidArgumentError(`It must be ${listOf(formats)}, with .gz or .zst behind it if it is compressed so.`);
+    throw new InvalidArgumentError(`It must be ${listOf(formats)}; add .gz or .zst if it is compressed.`);
   }
   return { format, compression };
 }
 
-/** What the service makes as a whole, compressed already. */
-export const wholeFormats = ['parquet', 'xlsx'] as const;
+/** Formats that the service writes as a whole, already compressed. */
+const wholeFormats = ['parquet', 'xlsx'] as const;
 export type WholeFormat = (typeof wholeFormats)[number];
 
-/** A text that an export writes page by page. */
+/** A text format, which an export writes page by page. */
 export interface TextFileFormat extends FileFormat {
   readonly format: TextFormat;
 }
@@ -42,7 +42,7 @@ export function parseExportFormat(text: string): TextFileFormat | WholeFormat {
   const { format, compression } = formatOfName(`.${text}`);
   if (format === null || format === 'xlsx' || /[/\\]/.test(text)) {
     throw new InvalidArgumentError(
-      `It must be ${textFormats.join(', ')}, parquet or xlsx, the first four with .gz or .zst behind them if the file is to be compressed so.`,
+      `It must be ${textFormats.join(', ')}, parquet or xlsx. Add .gz or .zst to one of the first four to compress the file.`,
     );
   }
   return { format, compression };
@@ -56,8 +56,8 @@ export function parseExportDelimiter(text: string): CsvForm['delimiter'] {
 }
 
 /**
- * The format of an export: the given one, else that of the file's name; CSV on stdout, for which `file` is null. Throws
- * UserError.
+ * The format of an export: the given one; without one, the format of the file's name, or CSV on stdout (`file` is
+ * null). Throws UserError.
  */
 export function exportFormatOf(
   file: string | null,
@@ -68,24 +68,26 @@ export function exportFormatOf(
   const [, named, compression] = given === undefined ? (/\.(parquet|xlsx)(\.gz|\.zst)?$/i.exec(file) ?? []) : [];
   if (compression !== undefined)
     throw new UserError(
-      `${named!.toLowerCase() === 'xlsx' ? 'A workbook' : 'Parquet'} is compressed already: leave ${compression} away.`,
+      `${named!.toLowerCase() === 'xlsx' ? 'A workbook' : 'Parquet'} is compressed already: leave out ${compression}.`,
     );
   if (named !== undefined) return named.toLowerCase() as WholeFormat;
   const { format, compression: textCompression } = formatOf(file, given);
-  // Only with macros, which an export has not.
-  if (format === 'xlsx') throw new UserError('A workbook that is exported has the ending .xlsx.');
+  // The name ends in .xlsm, but an export has no macros.
+  if (format === 'xlsx') throw new UserError('An exported workbook needs the ending .xlsx.');
   return { format, compression: textCompression };
 }
 
-/** The format of a file: the given one, else that of the file's name. Throws UserError if neither has one. */
+/**
+ * The format of a file: the given one or, without one, the format of its name. Throws UserError if the name has none.
+ */
 export function formatOf(file: string, given: FileFormat | undefined): FileFormat {
   const named = formatOfName(file);
   if (given !== undefined) return { format: given.format, compression: given.compression ?? named.compression };
   if (named.format !== null) return { format: named.format, compression: named.compression };
   throw new UserError(
     file === '-'
-      ? `What comes on stdin has no name: give --format ${listOf(formats)}.`
-      : `The name ${file} does not tell its format: give --format ${listOf(formats)}.`,
+      ? `stdin has no file name: give --format ${listOf(formats)}.`
+      : `The name ${file} does not show its format: give --format ${listOf(formats)}.`,
   );
 }
 

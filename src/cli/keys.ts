@@ -14,16 +14,16 @@ interface Flags {
 export function addKeyCommands(program: Command): void {
   const keys = program
     .command('keys')
-    .description("list, rotate and remove the keys that jobs' IDs and the URLs of uploads are signed with");
+    .description('list, rotate and remove the keys that sign job IDs and upload URLs');
   const command = (name: string, description: string): Command => {
     return keys.command(name).description(description).option('--json', 'write the result as JSON');
   };
   command('list', 'list the keys, without their secrets').action(list);
-  command('rotate', 'make a key that new signatures are made with; what older ones signed stays good').action(rotate);
+  command('rotate', 'create a key for new signatures; signatures of older keys stay valid').action(rotate);
   command(
     'remove',
-    'remove a key that does not sign any more, because it leaked: what it signed is refused from then on, which is ' +
-      'IDs of jobs, and URLs that bytes of uploads are sent to where files are kept in a folder',
+    'remove an older key, for example because it leaked: job IDs that it signed are refused from then on, and so are ' +
+      'upload URLs if files are stored in a folder',
   )
     .argument('<key-id>', 'the ID of the key', wholeNumber(1, idMax))
     .action(remove);
@@ -42,16 +42,13 @@ async function list(flags: Flags): Promise<void> {
 async function rotate(flags: Flags): Promise<void> {
   const key = await audited('key.rotate', {}, async (details) => {
     const made = await withPool((pool) => rotateSecretKey(pool));
-    if (made === null) throw new UserError(`Key ${idMax} was the last one that there can be.`);
+    if (made === null) throw new UserError(`Key ${idMax} is the last possible key: no more can be made.`);
     details['keyId'] = made.id;
     return made;
   });
   if (flags.json) writeOut(JSON.stringify(key));
-  else if (key.state === 'current') writeWords(`Key ${key.id} is made. New signatures are made with it.`);
-  else
-    writeWords(
-      `Key ${key.id} is made. In a minute new signatures are made with it, when all running processes know it.`,
-    );
+  else if (key.state === 'current') writeWords(`Key ${key.id} is created and signs from now on.`);
+  else writeWords(`Key ${key.id} is created. It signs in a minute, when all running processes know it.`);
 }
 
 async function remove(id: number, flags: Flags): Promise<void> {
@@ -60,20 +57,20 @@ async function remove(id: number, flags: Flags): Promise<void> {
     if (outcome === 'unknown') throw new UserError(`There is no key ${id}; see \`tablog keys list\`.`);
     if (outcome === 'current') {
       throw new UserError(
-        `Key ${id} signs at present. Make another one with \`tablog keys rotate\`, and remove this one when that one signs.`,
+        `Key ${id} is the signing key. Create another with \`tablog keys rotate\`, and remove this one once the new key signs.`,
       );
     }
     if (outcome === 'tooEarly') {
       throw new UserError(
-        `A newer key has only just begun to sign, and some process may sign with key ${id} yet. Try again in half a minute.`,
+        `The newer key has only just begun to sign, so some processes may still sign with key ${id}. Try again in half a minute.`,
       );
     }
   });
   if (flags.json) writeOut(JSON.stringify({ id, removed: true }));
-  else writeWords(`Key ${id} is removed. In half a minute no running process accepts what it signed.`);
+  else writeWords(`Key ${id} is removed. Within half a minute all running processes refuse its signatures.`);
 }
 
-/** Needs Postgres only: keys can be rotated and removed whatever the state of the log. */
+/** Opens Postgres only, so that keys can be rotated and removed even if the log is unavailable. */
 async function withPool<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
   const { openPostgres } = await import('../app/open-postgres.ts');
   await using resources = new AsyncDisposableStack();

@@ -18,10 +18,10 @@ interface Flags {
 export function addLogMove(log: Command): void {
   log
     .command('move')
-    .description(
-      'move the log between Postgres and Kafka, beside the processes that serve; KAFKA_BROKERS names the brokers for both ways',
+    .description('move the log between Postgres and Kafka while the service runs; set KAFKA_BROKERS in both directions')
+    .addOption(
+      new Option('--to <log>', 'the new place of the log').choices(['kafka', 'postgres']).makeOptionMandatory(),
     )
-    .addOption(new Option('--to <log>', 'where the log shall be').choices(['kafka', 'postgres']).makeOptionMandatory())
     .option('--json', 'write the result as JSON')
     .action(move);
 }
@@ -29,7 +29,7 @@ export function addLogMove(log: Command): void {
 async function move({ to, json }: Flags): Promise<void> {
   const config = readConfig();
   if (config.KAFKA_BROKERS === undefined)
-    throw new ConfigError(['KAFKA_BROKERS: must name the brokers that the log moves to, or from']);
+    throw new ConfigError(['KAFKA_BROKERS: must name the brokers that the log moves to or from']);
   const signal = interruption();
   const progress = new ProgressLine('records', writeWords);
   const { records, pausedMs } = await audited('log.move', { to }, () =>
@@ -41,15 +41,15 @@ async function move({ to, json }: Flags): Promise<void> {
   if (json) writeOut(JSON.stringify({ to, records, pausedMs: Math.round(pausedMs) }));
   else {
     writeWords(
-      `The log has moved: ${records} records, and nothing could be written for ${Math.round(pausedMs)} ms. Running processes end now; start them with` +
+      `The log has moved: ${records} records; writes waited for ${Math.round(pausedMs)} ms. Running processes end now. Start them again ` +
         (to === 'kafka'
-          ? ' KAFKA_BROKERS, and KAFKA_TOPIC if it is set here.'
-          : ' the settings that begin with KAFKA_, and ROLE, removed.'),
+          ? 'with KAFKA_BROKERS, and with KAFKA_TOPIC if it is set here.'
+          : 'without ROLE and the settings that begin with KAFKA_.'),
     );
   }
 }
 
-/** Opens the read model, and lets `work` open the log in Postgres and that in Kafka. */
+/** Opens the read model, and lets `work` open both logs, the one in Postgres and the one in Kafka. */
 async function withReadModel<T>(
   config: Config,
   work: (opened: Pick<MoveOptions, 'database' | 'openLogs'>) => Promise<T>,

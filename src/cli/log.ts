@@ -1,4 +1,4 @@
-/** `tablog log`: the state of the log, and how to go on after a part of it was lost (docs/operate/operations.md). */
+/** `tablog log`: shows the state of the log, resumes it after a loss, and moves it (docs/operate/operations.md). */
 import type { Command } from 'commander';
 import { readConfig } from '../app/config.ts';
 import {
@@ -17,26 +17,25 @@ interface Flags {
 }
 
 export function addLogCommands(program: Command): void {
-  const log = program
-    .command('log')
-    .description('show the state of the log, resume it after a part was lost, and move it');
+  const log = program.command('log').description('show the state of the log, resume it after a loss, and move it');
   const command = (name: string, description: string): Command => {
     return log.command(name).description(description).option('--json', 'write the result as JSON');
   };
-  command('status', 'show how far each partition is projected, and why one has halted; exits with 1 if one has').action(
-    status,
-  );
+  command(
+    'status',
+    'show how far each partition is projected, and why a partition has halted; exits with 1 if one has',
+  ).action(status);
   command(
     'resume',
-    'go on after a part of the log was lost, or may have been: versions rise above all that were given out, and ' +
-      'partitions that have halted are projected again if their log matches the read model',
+    'continue after a part of the log was lost or may have been lost: new versions are above all that were given out, and ' +
+      'halted partitions are projected again if their log matches the read model',
   ).action(resume);
   addLogMove(log);
 }
 
 async function status(flags: Flags): Promise<void> {
   const states = await withRecordLog((log, { database }) => readPartitionStates(log, database));
-  // With the log in Postgres an event is projected as it is appended.
+  // With the log in Postgres, an event is projected when it is appended.
   const isInKafka = readConfig().KAFKA_BROKERS !== undefined;
   const isBehind = ({ behind, halted }: PartitionState): boolean => !isInKafka && halted === null && behind > 0n;
   if (states.some((state) => state.halted !== null || isBehind(state))) process.exitCode = 1;
@@ -59,7 +58,7 @@ async function status(flags: Flags): Promise<void> {
       );
     if (halted === null) continue;
     writeOut(`Partition ${partition} takes no writes: ${halted.replace(/^partition \d+(?:: | (?=has halted))/, '')}.`);
-    if (!contradicted) writeOut(`  It is tried again when a ${isInKafka ? 'projector' : 'process'} is restarted.`);
+    if (!contradicted) writeOut(`  Restart a ${isInKafka ? 'projector' : 'process'} to try again.`);
   }
 }
 
@@ -71,6 +70,6 @@ async function resume(flags: Flags): Promise<void> {
     writeOut(JSON.stringify(versions.map((version, partition) => ({ partition, versionsFrom: String(version) }))));
   else
     writeWords(
-      `The log was resumed: new versions of each partition are above ${versions.reduce((a, b) => (a < b ? a : b))}. Running processes go on by themselves.`,
+      `The log was resumed: new versions of each partition are above ${versions.reduce((a, b) => (a < b ? a : b))}. Running processes continue by themselves.`,
     );
 }

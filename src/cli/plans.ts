@@ -1,4 +1,4 @@
-/** `tablog plans`: how much of the service a team may use, and whether it may use it at all. */
+/** `tablog plans`: quotas of teams, and their suspension. */
 import { InvalidArgumentError, type Command } from 'commander';
 import { resumeTeam, setPlan, suspendTeam, type Plan } from '../../commands/plans.ts';
 import type { TeamSummary } from '../../projections/teams/teams.queries.ts';
@@ -21,23 +21,26 @@ interface Flags {
 }
 
 /**
- * A limit as the flags give it; `none`: the plan sets none. Not null, which Commander takes for an option without a
- * value.
+ * A limit in the flags; `none`: the plan sets no limit. It cannot be null, because Commander treats null as an option
+ * without a value.
  */
 type Limit = number | 'none';
 
 type PlanFlags = Flags & { readonly [Q in PlanQuota]?: Limit };
 
-/** The flag of each quota, and what it limits. */
+/** The flag of each quota, and its help. */
 const planFlags: { readonly [Q in PlanQuota]: readonly [flag: string, limits: string] } = {
-  rows: ['--rows <n>', 'the most rows that its tables may show'],
-  tables: ['--tables <n>', 'the most tables that it may have'],
-  stashes: ['--stashes <n>', 'the most stashes that are neither deleted nor expired'],
-  openBodies: ['--open-bodies <n>', 'the most bodies of several blocks that are being appended'],
-  openUploads: ['--open-uploads <n>', 'the most uploads that are neither completed nor over'],
-  openUploadBytes: ['--open-upload-bytes <size>', 'the most bytes that may arrive for these uploads'],
-  uploadBytes: ['--upload-bytes <size>', 'the most bytes that its uploaded files may have (500MB, 10GiB)'],
-  logBytesPerDay: ['--log-bytes-per-day <size>', 'the most bytes that its writes may append to the log in a day (UTC)'],
+  rows: ['--rows <n>', 'the maximum number of rows in its tables'],
+  tables: ['--tables <n>', 'the maximum number of tables'],
+  stashes: ['--stashes <n>', 'the maximum number of stashes that are not deleted or expired'],
+  openBodies: ['--open-bodies <n>', 'the maximum number of large request bodies that are being appended at once'],
+  openUploads: ['--open-uploads <n>', 'the maximum number of uploads that are not completed or expired'],
+  openUploadBytes: ['--open-upload-bytes <size>', 'the maximum size of all open uploads together'],
+  uploadBytes: ['--upload-bytes <size>', 'the maximum size of its uploaded files together, such as 500MB or 10GiB'],
+  logBytesPerDay: [
+    '--log-bytes-per-day <size>',
+    'the maximum size of what its writes append to the log in a day (UTC)',
+  ],
 };
 
 export function addPlanCommands(program: Command): void {
@@ -49,18 +52,18 @@ export function addPlanCommands(program: Command): void {
       .argument('<team>', 'its ID or name')
       .option('--json', 'write the result as JSON');
   };
-  command('show', 'show each quota of a team: what it uses, how much it may use, and what says so').action(show);
-  const setting = command('set', 'limit what a team may have; what is not named stays as it is');
+  command('show', 'show the quotas of a team: how much it uses, the limit, and what sets the limit').action(show);
+  const setting = command('set', 'set quotas of a team; quotas that are not given stay as they are');
   for (const quota of planQuotas) {
     const [flag, limits] = planFlags[quota];
     setting.option(flag, `${limits}, or "${noLimitOf(quota)}"`, (text) => limitOf(quota, text));
   }
   setting.action(set);
-  command('suspend', 'answer 402 when a team reads or writes tables, and at the URLs of its files').action(
+  command('suspend', 'suspend a team: its requests and the URLs of its files are answered 402').action(
     (team: string, flags: Flags) => change('plan.suspend', team, flags, suspendTeam, () => 'is suspended'),
   );
   command('resume', 'end the suspension of a team').action((team: string, flags: Flags) =>
-    change('plan.resume', team, flags, resumeTeam, () => 'is not suspended'),
+    change('plan.resume', team, flags, resumeTeam, () => 'is active again'),
   );
 }
 
@@ -87,14 +90,16 @@ async function set(idOrName: string, flags: PlanFlags): Promise<void> {
   });
   if (limits.length === 0) {
     throw new UserError(
-      `Nothing says what to limit: give ${planQuotas.map((quota) => planFlags[quota][0].split(' ')[0]).join(', ')}.`,
+      `No quota is given. Give at least one of ${planQuotas.map((quota) => planFlags[quota][0].split(' ')[0]).join(', ')}.`,
     );
   }
   const plan = Object.fromEntries(limits) as Plan;
   await change('plan.set', idOrName, flags, (teamId) => setPlan(teamId, plan), describePlan, { ...plan });
 }
 
-/** What the plan says; of rows and bytes of files also that it says nothing, because nothing else limits them. */
+/**
+ * The limits of the plan. Rows and bytes of files are always shown, because without a limit in the plan they have none.
+ */
 function describePlan(team: TeamSummary): string {
   const limited = planQuotas.filter((quota) => !hasDefault(quota) || (team[`${quota}Max`] ?? null) !== null);
   const limits = limited.map((quota) => `${describeLimit(team[`${quota}Max`])} ${nounOf(quota)}`);

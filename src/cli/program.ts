@@ -22,15 +22,15 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 const program = new Command('tablog')
   .version(version, '-V, --version', 'write the version')
   .description('A service for tables of rows, built on an append-only log.')
-  // An option behind the name of a command is that command's, also where the one above it has the same (`tablog
+  // An option after the name of a command belongs to that command, even if its parent has the same option (`tablog
   // backup`).
   .enablePositionalOptions()
-  .showHelpAfterError('(add --help to list commands and options)');
+  .showHelpAfterError('(add --help to list the commands and options)');
 program
   .command('serve')
   .description('run the service; the same as `npm start`')
   .action(async () => {
-    // Imported here, so that other commands start faster.
+    // Imported on demand, so that other commands start faster.
     const { serve } = await import('../app/serve.ts');
     await serve(readConfig());
   });

@@ -1,6 +1,5 @@
 /**
- * Reports progress every few seconds, and how much time is left at the present rate. Work that ends earlier reports
- * nothing.
+ * Reports progress every few seconds, with the time left at the present rate. Work that ends earlier reports nothing.
  */
 const intervalMs = 3000;
 
@@ -8,7 +7,7 @@ export class ProgressLine {
   readonly #unit: string;
   readonly #write: (line: string) => void;
   #lastTime = performance.now();
-  /** Null before the first update: work that goes on where it was interrupted begins above 0. */
+  /** Null before the first update. Work that resumes after an interruption begins above 0. */
   #lastDone: number | null = null;
 
   constructor(unit: string, write: (line: string) => void) {
@@ -16,7 +15,7 @@ export class ProgressLine {
     this.#write = write;
   }
 
-  /** `of` null: the total is unknown. `more` is appended. */
+  /** `of` is the total; null: unknown. `more` is appended to the line. */
   update(done: number, of: number | null, more = ''): void {
     const now = performance.now();
     this.#lastDone ??= done;
@@ -32,7 +31,7 @@ export class ProgressLine {
 }
 
 /**
- * Reports the progress of several kinds of work, each from its first report on. `done` of `of`; `of` null: the total is
+ * Returns a function that reports the progress of several kinds of work: `done` of `of`. `of` null: the total is
  * unknown.
  */
 export function progressByKind(write: (line: string) => void): (kind: string, done: number, of: number | null) => void {

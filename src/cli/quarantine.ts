@@ -1,6 +1,5 @@
 /**
- * `tablog quarantine`: teams with an event that cannot be projected, and how they go on once it can
- * (docs/operate/operations.md).
+ * `tablog quarantine`: lists and releases teams with an event that cannot be projected (docs/operate/operations.md).
  */
 import type { Command } from 'commander';
 import type { ShownQuarantine } from '../administration/quarantines.ts';
@@ -22,20 +21,20 @@ interface ReleaseFlags extends Flags {
 export function addQuarantineCommands(program: Command): void {
   const quarantine = program
     .command('quarantine')
-    .description('show and release teams with an event that cannot be projected');
+    .description('list and release teams with an event that cannot be projected');
   quarantine
     .command('list')
-    .description('list the teams in quarantine, with the event that failed and why')
+    .description('list the teams in quarantine, with the failed event and the reason')
     .option('--json', 'write the result as JSON')
     .action(list);
   quarantine
     .command('release')
     .description(
-      'project the events of a team that were held, once the cause is removed, and let it go on; exits with 1 if ' +
+      'after the cause is removed: project the held events of a team and end its quarantine; exits with 1 if ' +
         'an event fails again',
     )
     .argument('[team]', 'its ID or name')
-    .option('--all', 'all teams in quarantine')
+    .option('--all', 'release all teams in quarantine')
     .option('--json', 'write the result as JSON')
     .action(release);
 }
@@ -95,9 +94,9 @@ async function release(idOrName: string | undefined, flags: ReleaseFlags): Promi
           }),
         );
         results.push({ teamId, released: true, error: null });
-        writeWords(`The team ${teamId} goes on. Running processes know within a second.`);
+        writeWords(`The team ${teamId} is released. Running processes notice within a second.`);
       } catch (error) {
-        // The others need not wait for it.
+        // Continue with the other teams.
         if (!(error instanceof ReleaseFailed)) throw error;
         results.push({ teamId, released: false, error: error.message });
         writeWords(`${error.message}.`);
@@ -110,7 +109,7 @@ async function release(idOrName: string | undefined, flags: ReleaseFlags): Promi
   else if (results.length === 0) writeWords('No team is in quarantine.');
 }
 
-/** Throws UserError unless exactly one is meant, or all. */
+/** The quarantines to release: all, or the one of this team. Throws UserError if the team is unknown or ambiguous. */
 function chosen(all: readonly ShownQuarantine[], idOrName: string | undefined): readonly ShownQuarantine[] {
   if (idOrName === undefined) return all;
   const found = all.filter(({ teamId, name }) => teamId === idOrName.toLowerCase() || name === idOrName);
@@ -118,6 +117,6 @@ function chosen(all: readonly ShownQuarantine[], idOrName: string | undefined): 
   if (found.length === 0)
     throw new UserError(`No team ${JSON.stringify(idOrName)} is in quarantine; see \`tablog quarantine list\`.`);
   throw new UserError(
-    `${found.length} teams in quarantine are named ${JSON.stringify(idOrName)}; say which by its ID: ${found.map(({ teamId }) => teamId).join(', ')}`,
+    `${found.length} teams in quarantine are named ${JSON.stringify(idOrName)}; give the ID of one: ${found.map(({ teamId }) => teamId).join(', ')}`,
   );
 }

@@ -23,39 +23,37 @@ export function addReplayCommands(program: Command): void {
   const command = (name: string): Command => {
     return program
       .command(name)
-      .option('--batch-events <n>', 'how many events are projected at once', wholeNumber(1), batchEventsDefault)
+      .option('--batch-events <n>', 'how many events to project in one batch', wholeNumber(1), batchEventsDefault)
       .option('--json', 'write the result as JSON');
   };
   command('replay')
-    .description(
-      'build the read model anew from the log, and put it in the place of the one that is there; goes on where it was interrupted',
-    )
-    .option('--from-start', 'do not go on with what an interrupted replay has built')
+    .description('rebuild the read model from the log and replace the present one; resumes an interrupted replay')
+    .option('--from-start', 'start over instead of resuming an interrupted replay')
     .action(runReplay);
   command('verify')
-    .description('prove that the read model is what the log says; exits with 1, and says what differs, if it is not')
+    .description('check the read model against the log; if they differ, shows the differences and exits with 1')
     .option(
       '--by-digest',
-      'go on with the rebuild that the last `verify --by-digest` kept, compare digests, and keep it: reads what has changed since, ' +
-        'so it does not see damage to what has not; takes the room of a second read model, until `verify` without this is run',
+      'compare digests with a rebuilt read model that is kept between runs: reads only rows that changed since the last run, ' +
+        'so it does not find damage to older rows; the kept read model takes disk space until `verify` runs without this option',
     )
     .action(runVerify);
 }
 
 async function runReplay(flags: ReplayFlags): Promise<void> {
   const started = performance.now();
-  // Imported here, so that other commands start faster.
+  // Imported on demand, so that other commands start faster.
   const { replay } = await import('../operations/replay/replay.ts');
   const { events, shortened } = await audited('readmodel.replay', {}, () =>
     withPostgres(flags, (work) => replay({ ...work, fromStart: flags.fromStart ?? false })),
   );
   if (flags.json) writeOut(JSON.stringify({ events, shortened, ...seconds(started) }));
   else {
-    writeOut(`The read model was built anew from ${events} events in ${seconds(started).seconds} s.`);
+    writeOut(`The read model was rebuilt from ${events} events in ${seconds(started).seconds} s.`);
     if (shortened.length > 0) {
       writeOut(
         `Partition ${shortened.join(', ')} of the log lacks events that had been projected: their changes are gone. ` +
-          'The log was resumed, so that no version is given out a second time.',
+          'The log was resumed, so that no version is given out twice.',
       );
     }
   }
@@ -73,21 +71,21 @@ async function runVerify(flags: ReplayFlags): Promise<void> {
     writeOut(JSON.stringify({ equal, events, ...counts, ...byDigest, ...seconds(started), differences }));
   } else if (equal && byDigest !== undefined) {
     writeOut(
-      `By their digests, ${byDigest.partitions} partitions of the read model are what the log says: ${byDigest.newEvents} new events of ${events}, ` +
+      `By their digests, ${byDigest.partitions} partitions of the read model match the log: ${byDigest.newEvents} new events of ${events}, ` +
         `${byDigest.rowsRead} rows read, ${seconds(started).seconds} s.`,
     );
   } else if (equal) {
     const compared = Object.entries({ events, ...counts }).map(
       ([plural, count]) => `${count} ${count === 1 ? plural.slice(0, -1) : plural}`,
     );
-    writeOut(`The read model is what the log says: ${compared.join(', ')}, ${seconds(started).seconds} s.`);
+    writeOut(`The read model matches the log: ${compared.join(', ')}, ${seconds(started).seconds} s.`);
   } else {
-    writeOut('The read model is not what the log says. The first differences:');
+    writeOut('The read model does not match the log. The first differences:');
     for (const difference of differences) writeOut(describeDifference(difference));
   }
 }
 
-/** Can be interrupted. */
+/** Opens Postgres and the log while `work` runs. SIGINT and SIGTERM interrupt it. */
 async function withPostgres<T>(flags: ReplayFlags, work: (work: Work) => Promise<T>): Promise<T> {
   const signal = interruption();
   const progress = new ProgressLine('events', writeWords);

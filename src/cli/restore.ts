@@ -1,4 +1,4 @@
-/** `tablog restore`: brings a backup back on an empty machine (docs/operate/backups.md). */
+/** `tablog restore`: restores a backup into an empty database (docs/operate/backups.md). */
 import { Pool } from 'pg';
 import type { Command } from 'commander';
 import { readConfig, type Config } from '../app/config.ts';
@@ -22,13 +22,13 @@ interface Flags {
 export function addRestoreCommand(program: Command): void {
   program
     .command('restore')
-    .description('bring a backup back, where there is no data yet; then start the service')
+    .description('restore a backup into an empty database; then start the service')
     .argument('<from>', 'the folder of the backups, or s3://bucket/prefix')
-    .option('--set <id>', 'the ID of the set; without it the newest')
-    .option('--key-file <file>', 'a file with the passphrase that the set was signed with')
-    .option('--unsigned', 'restore a set without a look at its signature: only if nobody else can write to the backups')
-    .option('--without-keys', 'make new signing keys: what the former ones signed is refused')
-    .option('--without-read-model', 'build the read model from the log, instead of restoring it: it takes longer')
+    .option('--set <id>', 'the ID of the set; default: the newest')
+    .option('--key-file <file>', 'a file with the passphrase that signed the set')
+    .option('--unsigned', 'restore a set without checking its signature: only if nobody else can write to the backups')
+    .option('--without-keys', 'create new signing keys: signatures of the former keys are refused')
+    .option('--without-read-model', 'build the read model from the log instead of restoring it, which takes longer')
     .option('--json', 'write the result as JSON')
     .action(runRestore);
 }
@@ -91,7 +91,7 @@ async function runRestore(from: string, flags: Flags): Promise<void> {
   const { events, rows, packs, files } = countsOf(set.manifest);
   if (flags.json) return writeOut(JSON.stringify({ set: set.id, events, rows, packs, files, seconds }));
   writeOut(
-    `Set ${set.id} is restored, in ${seconds} s. Start the service; \`tablog verify\` proves that it serves what its log says.`,
+    `Set ${set.id} was restored in ${seconds} s. Start the service. \`tablog verify\` checks the restored tables against the log.`,
   );
   if (!set.manifest.files.kept && set.manifest.files.count > 0)
     writeWords(`Its ${set.manifest.files.count} uploaded files are not in the backup.`);
@@ -102,18 +102,18 @@ function expectNoPassphrase({ id, signature, manifest }: BackupSet, { unsigned, 
   if (unsigned !== true) {
     throw new UserError(
       signature === null
-        ? `Set ${id} is not signed: whoever can write to the backups may have made it. If nobody else can, restore it with --unsigned.`
-        : 'Say with --key-file which file has the passphrase that the set was signed with, or restore it with --unsigned, without a look at its signature.',
+        ? `Set ${id} is not signed: anybody who can write to the backups may have made it. If nobody else can, restore it with --unsigned.`
+        : 'Give --key-file <file> with the passphrase that signed the set, or --unsigned to restore it without checking its signature.',
     );
   }
   if (manifest.keys !== null && withoutKeys !== true) {
     throw new UserError(
-      'Say with --key-file which file has the passphrase of the signing keys, or leave them out with --without-keys.',
+      'Give --key-file <file> with the passphrase of the signing keys, or --without-keys to leave them out.',
     );
   }
 }
 
-/** The set is of another version of the software, whose read model has another shape. */
+/** Builds the read model from the log: it was left out, or the set has the shape of another version. */
 async function buildReadModel(config: Config, url: string, signal: AbortSignal): Promise<void> {
   const [{ replay }, { openRecordLog }] = await Promise.all([
     import('../operations/replay/replay.ts'),

@@ -1,23 +1,23 @@
-/** Shows the progress of an import or an export on stderr: a bar on a terminal, else a line every few seconds. */
+/** Shows the progress of an import or an export on stderr: a bar on a terminal, otherwise a line every few seconds. */
 import { MultiBar, type SingleBar } from 'cli-progress';
 import { writeWords } from './console.ts';
 import { ProgressLine } from './progress-line.ts';
 
-export interface RowsProgress {
+interface RowsProgress {
   /**
    * Reports progress.
-   * @param done in the unit of `total`
+   * @param done the amount of work done, in the unit of `total`
    */
   update(rows: number, done: number): void;
   /** Writes a message without disturbing the progress. */
   say(words: string): void;
-  /** Call it at the end in any case; later messages are written plainly. */
+  /** Call it at the end in any case. Later messages are written without a bar. */
   stop(): void;
 }
 
 /**
- * @param verb the work, as the bar names it
- * @param total the amount of work; null if unknown, and then there is no bar
+ * @param verb the name of the work in the bar
+ * @param total the amount of work; null: unknown, so no bar is shown
  */
 export function showProgress(verb: string, total: number | null, isTerminal: boolean): RowsProgress {
   return isTerminal && total !== null && total > 0 ? new BarProgress(verb, total) : new LineProgress(total);

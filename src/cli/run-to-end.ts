@@ -1,4 +1,4 @@
-/** Error handling of a process: user errors are reported in a sentence, bugs with their stack. */
+/** Error handling of a process: reports an error of the user in a sentence, and a bug with its stack. */
 import { describeFailure } from '../app/describe-failure.ts';
 import { describeServerError, isServerError } from './client/server-error.ts';
 import { UserError } from './user-error.ts';
@@ -11,12 +11,12 @@ export async function runToEnd(work: () => Promise<void>): Promise<void> {
     process.stderr.write(`${describeError(error)}\n`);
     process.exitCode = 1;
   }
-  // Everything is closed by now, but kafkajs may open a connection if a consumer group rebalances while it is left, and
-  // the process would never exit. The callback waits until stdout is flushed.
+  // Everything is closed by now. But if a consumer group rebalances while this process leaves it, kafkajs may open
+  // another connection, and the process would never exit by itself. The callback runs once stdout is flushed.
   process.stdout.write('', () => process.exit());
 }
 
-/** The error as its user sees it: a sentence, or the stack of a bug. */
+/** The error as the user sees it: a sentence, or the stack of a bug. */
 function describeError(error: unknown): string {
   if (isServerError(error)) return describeServerError(error);
   return error instanceof UserError ? error.message : describeFailure(error);

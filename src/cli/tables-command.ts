@@ -1,5 +1,5 @@
-/** `tablog tables`: what may be done to whole tables. */
-import type { Tablog, TableSummary, Version } from '../../clients/typescript/src/index.ts';
+/** `tablog tables`: lists, renames and deletes tables. */
+import type { Table, TableSummary, Version } from '../../clients/typescript/src/index.ts';
 import type { ClientFlags } from './client/client-settings.ts';
 import { findTable } from './client/find-table.ts';
 import { openClient } from './client/open-client.ts';
@@ -30,19 +30,22 @@ export async function runTablesList(flags: TablesFlags): Promise<void> {
     );
 }
 
-/** Throws UserError if there is no such table, or several have the name. */
+/** Renames a table. Rejects with UserError if there is no such table, or if several have the name. */
 export async function runTablesRename(idOrName: string, to: string, flags: ChangeFlags): Promise<void> {
-  const { client, id, name } = await open(idOrName, flags);
-  const version = await client.table(id).update({ name: to }, matching(flags));
+  const { table, id, name } = await openTable(idOrName, flags);
+  const version = await table.update({ name: to }, matching(flags));
   if (flags.json) writeOut(JSON.stringify({ id, name: to, version: version.slice(1, -1) }));
-  else writeWords(`The table ${JSON.stringify(name)} (${id}) is named ${JSON.stringify(to)} now.`);
+  else writeWords(`The table ${JSON.stringify(name)} (${id}) is now named ${JSON.stringify(to)}.`);
 }
 
-/** Deletes a table with its rows, for good. Throws UserError if there is no such table, or several have the name. */
+/**
+ * Deletes a table with its rows, permanently. Rejects with UserError if there is no such table, or if several have the
+ * name.
+ */
 export async function runTablesDelete(idOrName: string, flags: ChangeFlags): Promise<void> {
-  const { client, id, name } = await open(idOrName, flags);
-  const { rows } = await client.table(id).describe();
-  await client.table(id).drop(matching(flags));
+  const { table, id, name } = await openTable(idOrName, flags);
+  const { rows } = await table.describe();
+  await table.drop(matching(flags));
   if (flags.json) writeOut(JSON.stringify({ id, name, rows }));
   else
     writeWords(
@@ -50,13 +53,19 @@ export async function runTablesDelete(idOrName: string, flags: ChangeFlags): Pro
     );
 }
 
-async function open(idOrName: string, flags: ClientFlags): Promise<TableSummary & { readonly client: Tablog }> {
+/** A table of the service, with its name. */
+export interface OpenTable extends TableSummary {
+  readonly table: Table;
+}
+
+/** Throws UserError if there is no such table, or several have the name. */
+export async function openTable(idOrName: string, flags: ClientFlags): Promise<OpenTable> {
   const client = await openClient(flags, interruption(), writeWords);
   const found = await findTable(client, idOrName);
   if (found === null) throw new UserError(`There is no table ${JSON.stringify(idOrName)}.`);
-  return { ...found, client };
+  return { ...found, table: client.table(found.id) };
 }
 
-function matching({ ifMatch }: ChangeFlags): { readonly ifMatch?: Version } {
+export function matching({ ifMatch }: ChangeFlags): { readonly ifMatch?: Version } {
   return ifMatch === undefined ? {} : { ifMatch: parseVersion(ifMatch) };
 }

@@ -1,4 +1,4 @@
-/** `tablog teams`: who may use the service. `tablog plans` limits how much. */
+/** `tablog teams`: creates and lists teams. `tablog plans` sets their quotas. */
 import type { Command } from 'commander';
 import { newTeam, teamAsJson } from '../administration/teams.ts';
 import type { TeamSummary } from '../../projections/teams/teams.queries.ts';
@@ -18,15 +18,15 @@ interface CreateFlags extends Flags {
 }
 
 export function addTeamCommands(program: Command): void {
-  const teams = program.command('teams').description('make and list teams');
+  const teams = program.command('teams').description('create and list teams');
   const command = (name: string, description: string): Command => {
     return teams.command(name).description(description).option('--json', 'write the result as JSON');
   };
-  command('create', 'make a team; writes its ID')
+  command('create', 'create a team and write its ID')
     .argument('<name>')
-    .option('--another', 'also if there is a team of this name')
+    .option('--another', 'even if another team has this name')
     .action(create);
-  command('list', 'list all teams, with their plans and what they use').action(list);
+  command('list', 'list all teams, with their limits and usage').action(list);
 }
 
 async function create(name: string, flags: CreateFlags): Promise<void> {
@@ -36,17 +36,17 @@ async function create(name: string, flags: CreateFlags): Promise<void> {
       const found = (await service.teams.teams()).filter((team) => team.name === name);
       if (found.length > 0 && flags.another !== true) {
         throw new UserError(
-          `There is a team ${JSON.stringify(name)} already (${idsOf(found)}). Give --another to make another one of that name.`,
+          `There is a team ${JSON.stringify(name)} already (${idsOf(found)}). Add --another to create another team of that name.`,
         );
       }
       await recordFact(service.log, event);
       return found;
     }),
   );
-  // Two processes could take a name at the same time, so names are only labels, and IDs identify teams.
+  // Two processes may use the same name at the same time, so a name is only a label, and the ID identifies a team.
   if (namesakes.length > 0) {
     writeWords(
-      `There is another team ${JSON.stringify(name)} already (${idsOf(namesakes)}): name them by their IDs from now on.`,
+      `There is another team ${JSON.stringify(name)} already (${idsOf(namesakes)}): use the IDs of both from now on.`,
     );
   }
   if (flags.json) writeOut(JSON.stringify({ id: event.teamId, name }));

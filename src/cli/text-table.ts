@@ -1,18 +1,21 @@
 /** Aligned columns of text, as terminals show them. */
 import stringWidth from 'string-width';
 
-export interface TextTableOptions {
+interface TextTableOptions {
   /** Whether the cells of a column are aligned to the right. */
   readonly isRight?: (column: number) => boolean;
-  /** How wide a line may be. Long cells are cut, and columns that still do not fit are left out and counted. */
+  /**
+   * The maximum width of a line. Long cells are cut; columns that still do not fit are left out, and a note counts
+   * them.
+   */
   readonly width?: number;
 }
 
 const gap = '  ';
-/** Columns are not made narrower than this for others to fit. */
+/** Columns are not cut below this width to make room for others. */
 const columnWidthMin = 10;
 
-/** A heading, and a line for each row. All lines have as many cells as the heading. */
+/** Formats a heading and a line for each row. Each line must have as many cells as the heading. */
 export function textTable(
   heading: readonly string[],
   lines: readonly (readonly string[])[],
@@ -30,7 +33,7 @@ export function textTable(
   return `${text.join('\n')}\n`;
 }
 
-/** The text, or its beginning and an ellipsis if it is wider than that. */
+/** The text; if it is wider than `width`, its beginning and an ellipsis. */
 export function cut(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   let used = 0;
@@ -45,7 +48,7 @@ export function cut(text: string, width: number): string {
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** What would move the cursor, change its colour or the direction of the text is shown as its escape. */
+/** Shows characters that would move the cursor, change colours or the direction of text as escapes. */
 function visible(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, (character) => {
     return escapes[character] ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
@@ -54,7 +57,7 @@ function visible(text: string): string {
 
 const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** The widths of the columns that fit, widest columns cut first, and a note about the others. */
+/** The widths of the columns that fit, and a note that counts the others. The widest columns are cut first. */
 function fit(natural: readonly number[], width: number): { readonly widths: readonly number[]; readonly note: string } {
   const capped = (count: number, cap: number): number[] => natural.slice(0, count).map((one) => Math.min(one, cap));
   const noteOf = (count: number): string => (count === natural.length ? '' : `… ${natural.length - count} more`);

@@ -1,4 +1,4 @@
-/** `tablog tokens`: the access tokens of a team's clients, and those of operators. */
+/** `tablog tokens`: access tokens of teams and of operators. */
 import { Option, type Command } from 'commander';
 import { normalId } from '../administration/ids.ts';
 import {
@@ -39,13 +39,18 @@ interface CreateFlags extends Flags {
 export function addTokenCommands(program: Command): void {
   const tokens = program
     .command('tokens')
-    .description('make, list and revoke access tokens: those of a team, or those of operators');
+    .description('create, list and revoke access tokens of a team or of operators');
   const command = (name: string, description: string): Command => {
     return tokens
       .command(name)
       .description(description)
       .option('--team <team>', 'the ID or name of the team')
-      .addOption(new Option('--operator', 'of operators: for /admin only, and of no team').conflicts('team'))
+      .addOption(
+        new Option(
+          '--operator',
+          'tokens of operators, which belong to no team and are valid only for /admin',
+        ).conflicts('team'),
+      )
       .option('--json', 'write the result as JSON')
       .hook('preAction', (_program, command) => {
         const { team, operator } = command.opts<Flags>();
@@ -53,14 +58,14 @@ export function addTokenCommands(program: Command): void {
           command.error("error: give either '--team <team>' or '--operator'");
       });
   };
-  command('create', 'make a token; writes it, this one time')
-    .option('--name <name>', 'what it is for; else it is named by its creation and its last characters')
-    .option('--expires <when>', 'a duration (90m, 12h, 30d), a date or a moment; without it never', parseExpiry)
-    .addOption(new Option('--read-only', 'it may change nothing').conflicts('operator'))
-    .addOption(new Option('--app <app>', 'it is for this app and its tables only').conflicts('operator'))
+  command('create', 'create a token and show it, this one time only')
+    .option('--name <name>', 'a name for the token; default: its creation time and last characters')
+    .option('--expires <when>', 'a duration (90m, 12h, 30d), a date or a time; default: never', parseExpiry)
+    .addOption(new Option('--read-only', 'allow reading only').conflicts('operator'))
+    .addOption(new Option('--app <app>', 'allow only this app and its tables').conflicts('operator'))
     .action(create);
-  command('list', 'list tokens, which shows their IDs').action(list);
-  command('revoke', 'end a token, for good').argument('<token-id>', 'the ID of the token').action(revoke);
+  command('list', 'list tokens with their IDs').action(list);
+  command('revoke', 'revoke a token permanently').argument('<token-id>', 'the ID of the token').action(revoke);
 }
 
 async function create(flags: CreateFlags): Promise<void> {
@@ -151,7 +156,7 @@ async function list({ team: idOrName, json }: Flags): Promise<void> {
 }
 
 async function revoke(text: string, flags: Flags): Promise<void> {
-  // Not the text itself: somebody may name the token instead of its ID.
+  // Do not record `text` itself: somebody may have given the token instead of its ID.
   const details = {
     ...(flags.team === undefined ? { operator: true } : { team: flags.team }),
     tokenId: normalId(text),
@@ -160,15 +165,14 @@ async function revoke(text: string, flags: Flags): Promise<void> {
     return flags.team === undefined ? revokeOfOperator(text, details) : revokeOfTeam(flags.team, text, details);
   });
   if (flags.json) writeOut(JSON.stringify({ id, name, revoked: true, inLog: problem === null }));
-  else if (problem === null)
-    writeWords(`The token ${JSON.stringify(name)} is revoked. Running services refuse it within two seconds.`);
-  else
-    writeWords(`The token ${JSON.stringify(name)} is refused from now on: running services do so within two seconds.`);
+  else writeWords(`The token ${JSON.stringify(name)} is revoked. Running services refuse it within two seconds.`);
   if (problem !== null)
-    writeWords(`The log could not be told of it (${problem}). The service does that as soon as it can.`);
+    writeWords(
+      `The revocation could not be appended to the log (${problem}). The service appends it as soon as it can.`,
+    );
 }
 
-/** A token that is revoked, and why the log could not be told of it; null: it was, or need not be. */
+/** A revoked token. `problem` is why the revocation could not be appended to the log; null: it was, or need not be. */
 interface Revoked {
   readonly id: string;
   readonly name: string;
@@ -181,7 +185,7 @@ async function revokeOfTeam(idOrName: string, text: string, details: AuditDetail
       if (error instanceof UserError) return null;
       throw error;
     });
-    // The latest events may not have been projected yet.
+    // If it is unknown, look again once the read model has caught up with the log.
     const { id, name, teamId } = known ?? (await withLog(() => findToken(teams, idOrName, text)));
     Object.assign(details, { teamId, tokenId: id, name });
     const problem = await revokeToken(database.pool, { id, teamId }, (work) =>
@@ -195,17 +199,17 @@ async function revokeOfOperator(text: string, details: AuditDetails): Promise<Re
   const id = normalId(text);
   const name = id === null ? null : await withReadModel(({ database }) => revokeOperatorToken(database.pool, id));
   if (id === null || name === null)
-    throw new UserError(`There is no operator's token of the ID ${JSON.stringify(text)}.`);
+    throw new UserError(`There is no operator token with the ID ${JSON.stringify(text)}.`);
   details['name'] = name;
   return { id, name, problem: null };
 }
 
-/** Throws UserError when the team has no such token. */
+/** Finds a token of a team by its ID. Rejects with UserError if the team has no such token. */
 async function findToken(teams: TeamQueries, idOrName: string, text: string): Promise<TokenSummary> {
   const team = await findTeam({ teams }, idOrName);
   const found = (await teams.tokens(team.id)).find(({ id }) => id === normalId(text));
   if (!found)
-    throw new UserError(`The team ${JSON.stringify(team.name)} has no token of the ID ${JSON.stringify(text)}.`);
+    throw new UserError(`The team ${JSON.stringify(team.name)} has no token with the ID ${JSON.stringify(text)}.`);
   return found;
 }
 

@@ -7,7 +7,7 @@ import { writeOut, writeWords } from './console.ts';
 import { interruption } from './interruption.ts';
 import { UserError } from './user-error.ts';
 
-/** Writes TypeScript types of the rows of these tables; of all if none is named. Throws UserError. */
+/** Writes TypeScript types for the rows of these tables; of all tables if the list is empty. Rejects with UserError. */
 export async function runTypes(idsOrNames: readonly string[], flags: ClientFlags): Promise<void> {
   const client = await openClient(flags, interruption(), writeWords);
   const named = await Promise.all(

@@ -1,6 +1,5 @@
 /**
- * Opens the read model and the records of the log, for commands that work beside running services and project nothing
- * by themselves.
+ * Opens the read model and the records of the log, for commands that work beside running services and do not project.
  */
 import { readConfig } from '../app/config.ts';
 import type { ReadModel } from '../app/service.ts';
@@ -8,7 +7,7 @@ import type { RecordLog } from '../log/event-log.ts';
 import { newLogger } from './console.ts';
 
 export async function withRecordLog<T>(work: (log: RecordLog, readModel: ReadModel) => Promise<T>): Promise<T> {
-  // Imported here, so that commands that need neither start faster.
+  // Imported on demand, so that commands that need neither start faster.
   const [{ openReadModel }, { openRecordLog }] = await Promise.all([
     import('../app/service.ts'),
     import('../app/open-log.ts'),

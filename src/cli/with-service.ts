@@ -1,6 +1,4 @@
-/**
- * Runs the service without HTTP, for a command. It does not matter whether the service runs elsewhere at the same time.
- */
+/** Runs the service without HTTP for a command. Other processes may run the service at the same time. */
 import { once } from 'node:events';
 import { normalId } from '../administration/ids.ts';
 import { readConfig } from '../app/config.ts';
@@ -13,10 +11,10 @@ import { interruption } from './interruption.ts';
 import { UserError } from './user-error.ts';
 
 /**
- * Opens the log, waits until the read model has caught up, does some work, and closes the log. `waitMs`: a deadline for
- * catching up; past it, or if the log is not available, it rejects.
+ * Opens the log, waits until the read model has caught up, runs `work`, and closes the log. Rejects if that takes
+ * longer than `waitMs` milliseconds, or if the log is not available.
  */
-export type WithLog = <T>(work: (log: EventLog) => Promise<T>, waitMs?: number) => Promise<T>;
+type WithLog = <T>(work: (log: EventLog) => Promise<T>, waitMs?: number) => Promise<T>;
 
 /** Runs work that needs the log. Can be interrupted until the work begins. */
 export async function withService<T>(
@@ -28,7 +26,7 @@ export async function withService<T>(
 /** Runs work that needs Postgres, and opens the log only on demand. */
 export async function withReadModel<T>(work: (readModel: ReadModel, withLog: WithLog) => Promise<T>): Promise<T> {
   const signal = interruption();
-  // Imported here, so that commands that need no service start faster.
+  // Imported on demand, so that commands that need no service start faster.
   const [{ openReadModel }, { openLog }] = await Promise.all([
     import('../app/service.ts'),
     import('../app/open-log.ts'),
@@ -53,7 +51,7 @@ export async function withReadModel<T>(work: (readModel: ReadModel, withLog: Wit
     try {
       await Promise.race([log.caughtUp(), over]);
       signal.throwIfAborted();
-      if (limit.aborted) throw new UserError('the read model is not at the end of the log yet');
+      if (limit.aborted) throw new UserError('the read model has not caught up with the log yet');
       return await useLog(log);
     } finally {
       await log.close();
@@ -76,5 +74,5 @@ export async function findTeam({ teams }: { readonly teams: TeamQueries }, idOrN
   if (named.length === 0)
     throw new UserError(`There is no team ${JSON.stringify(idOrName)}; see \`tablog teams list\`.`);
   const ids = named.map((team) => team.id).join(', ');
-  throw new UserError(`${named.length} teams are named ${JSON.stringify(idOrName)}; say which by its ID: ${ids}`);
+  throw new UserError(`${named.length} teams are named ${JSON.stringify(idOrName)}; give the ID of one: ${ids}`);
 }

@@ -1,21 +1,21 @@
 /**
- * Copies a log to another one, record by record, at the same offsets and with the same times. Can be interrupted, and
- * goes on where it ended.
+ * Copies a log to another one, record by record, with the same offsets and times. If it is interrupted, the next run
+ * continues where it ended.
  */
 import type { CopyTarget, LogReader, LogRecord } from './event-log.ts';
 import { hashOf, WrongLog } from './identity.ts';
 
-/** How many bytes, or records, of small batches are gathered before they are appended. */
+/** How many bytes, or records, of small batches are collected before they are appended. */
 const appendBytes = 2 * 1024 * 1024;
 const appendRecords = 10_000;
 
-export interface CopyOptions {
+interface CopyOptions {
   readonly source: Pick<LogReader, 'read' | 'bounds'>;
   readonly target: CopyTarget;
   readonly partition: number;
-  /** Where the partition of the target ends, and the time of its last record, as `proveCopied` found it. */
+  /** The end of the target's partition, and the time of its last record, as `proveCopied` found them. */
   readonly from: CopyPlace;
-  /** The offset behind the last record to be copied. */
+  /** The offset after the last record to copy. */
   readonly to: bigint;
   readonly signal?: AbortSignal | undefined;
   /** Called with the number of records that were copied since the last call. */
@@ -30,8 +30,8 @@ export interface CopyPlace {
 }
 
 /**
- * Proves that all that the target holds of a partition is a copy of the source's records up to `to`, by reading both.
- * Resolves to where it ends. Rejects with WrongLog.
+ * Proves that all records of a target's partition are copies of the source's records up to `to`, by reading both.
+ * Resolves to the end of the target's partition. Rejects with WrongLog.
  */
 export async function proveCopied(
   source: Pick<LogReader, 'read'>,
@@ -49,7 +49,7 @@ export async function proveCopied(
       signal?.throwIfAborted();
       const { value: copy, done } = await copies.next();
       if (done || copy.offset !== record.offset || copy.time !== record.time || !hashOf(copy).equals(hashOf(record))) {
-        throw notACopy(partition, `the record at ${record.offset} is another one`);
+        throw notACopy(partition, `the record at ${record.offset} differs`);
       }
       time = record.time;
     }
@@ -60,8 +60,9 @@ export async function proveCopied(
 }
 
 /**
- * Copies a partition up to `to`. Holds a few megabytes at a time. Resolves to where the target ends by then. Rejects
- * with WrongLog if something else writes to the target, and with the signal's reason; what was copied by then stays.
+ * Copies a partition up to `to`. Holds a few megabytes at a time. Resolves to the end of the target's partition.
+ * Rejects with WrongLog if another process writes to the target, and with the signal's reason if it aborts. Records
+ * that were copied before that stay.
  */
 export async function copyPartition({
   source,
@@ -83,7 +84,7 @@ export async function copyPartition({
     [gathered, bytes] = [[], 0];
   };
   for await (const record of eachRecord(source.read(partition, offset, to))) {
-    // A reader that does not begin at 0 may give a time that is below that of records before.
+    // A reader that does not begin at 0 may return a time below that of earlier records.
     time = Math.max(time, record.time);
     gathered.push({ ...record, time });
     bytes += record.bytes.length;
@@ -101,6 +102,6 @@ async function* eachRecord(
 
 function notACopy(partition: number, problem: string): WrongLog {
   return new WrongLog(
-    `partition ${partition} of the log to copy to is no copy of this log (${problem}): name one that is empty`,
+    `partition ${partition} of the log to copy to is no copy of this log (${problem}): name an empty log`,
   );
 }

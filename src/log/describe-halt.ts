@@ -1,4 +1,4 @@
-/** The sentence for a partition that has halted, for anybody to read: it does not say why. */
+/** The sentence for a halted partition. Anybody may read it, so it does not say why the partition halted. */
 export function describeHalt(partition: number): string {
   return `Partition ${partition} has halted.`;
 }

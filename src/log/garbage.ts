@@ -7,7 +7,7 @@ import type { Garbage, Models, RemoveGarbage } from './model.ts';
 import { outcomesKept } from './outcomes/recorded-outcome.ts';
 import { garbageTimes } from './quarantine/held-in-sql.ts';
 
-/** How much one step removes at most: objects that own other rows, and plain rows. */
+/** The maximum that one step removes: of objects that own other rows, and of plain rows. */
 export const thingsAtOnce = 100;
 export const rowsAtOnce = 2000;
 
@@ -17,8 +17,8 @@ export function garbageOf(models: Models): Garbage {
 }
 
 /**
- * Runs a step of each kind, one after the other; resolves to whether one of them found garbage. Rejects with the first
- * error of a step, after all of them have had their turn. `later`: pretend that it is this many milliseconds later.
+ * Runs a step of each kind, one after the other. Resolves to whether one of them found garbage. If a step fails, all
+ * others still run; then rejects with the first error. `later`: pretend that it is this many milliseconds later.
  * `isFilled`: the read model is being filled from the log, and serves nobody.
  */
 export async function removeGarbage(models: Models, database: Database, later = 0, isFilled = false): Promise<boolean> {
@@ -42,12 +42,12 @@ export async function removeRows(database: Database, text: string, values: reado
 }
 
 /**
- * An index on the partition too would cost each write three times as much: it would grow at as many places as there are
- * partitions.
+ * The index has no partition column: with one, it would grow at as many places as there are partitions, and each write
+ * would cost three times as much.
  */
 export const outcomeStorage = 'create index outcomes_by_time on outcomes (time)';
 
-/** An outcome that was replaced meanwhile has another time, and stays. */
+/** If an outcome was replaced in the meantime, it has another time, and stays. */
 const removeOutcomes: RemoveGarbage = (database, later) =>
   removeRows(
     database,

@@ -11,49 +11,53 @@ export class WrongLog extends Error {
 }
 
 /**
- * The log is the one that the read model was built from, but has lost records since. It may get others in their place.
+ * The log is the one that the read model was built from, but it has lost records since. It may get others in their
+ * place.
  */
 export class RecordsLost extends WrongLog {
   override readonly name = 'RecordsLost';
 
   constructor(partition: number, problem: string) {
     super(
-      `partition ${partition}: ${problem}; restore the log and run \`tablog log resume\`, or give up what it lacks with \`tablog replay\``,
+      `partition ${partition}: ${problem}; restore the log and run \`tablog log resume\`, or run \`tablog replay\` to give up the lost records`,
     );
   }
 }
 
 /** What a read model remembers of the log it was built from. */
 export interface RememberedLog {
-  /** The next offset to be read. */
+  /** The next offset to read. */
   readonly next: bigint;
-  /** The ID of the log; null when nothing has been read yet. */
+  /** The ID of the log; null if nothing has been read yet. */
   readonly logId: string | null;
   /** SHA-256 of the record before `next`. */
   readonly lastHash: Uint8Array | null;
 }
 
-/** The SHA-256 of a record, by which the read model knows the last one that was projected. */
+/** The SHA-256 of a record. The read model stores it to recognize the last record that was projected. */
 export function hashOf({ bytes }: Pick<LogRecord, 'bytes'>): Buffer {
   return createHash('sha256').update(bytes).digest();
 }
 
 /** The error for a log that does not match the read model, with what to do about it. */
-export function wrongLog(partition: number, problem: string): WrongLog {
+function wrongLog(partition: number, problem: string): WrongLog {
   return new WrongLog(
     `partition ${partition}: ${problem}; if this is the right log, rebuild the read model with ` +
-      '`tablog replay`; else restore the log, or name the right one',
+      '`tablog replay`; otherwise restore the log, or set the right one',
   );
 }
 
 /** The error for a log that ends before the place up to which it was projected. */
 export function shortLog(partition: number, end: bigint, next: bigint): RecordsLost {
-  return new RecordsLost(partition, `the log ends at ${end}, the read model is at ${next}: it was cut, or made anew`);
+  return new RecordsLost(
+    partition,
+    `the log ends at ${end}, the read model is at ${next}: it was truncated or recreated`,
+  );
 }
 
-/** The error for a log with another record where the last one was projected. */
+/** The error for a log whose last projected record has changed. */
 export function changedLog(partition: number, next: bigint): RecordsLost {
-  return new RecordsLost(partition, `the record before offset ${next} is another one than was read`);
+  return new RecordsLost(partition, `the record before offset ${next} is not the one that was projected`);
 }
 
 /** The genesis event, first in every partition of a log. */
@@ -63,8 +67,7 @@ export function encodeGenesis(logId: string): Uint8Array {
 }
 
 /**
- * The ID that a log got at its creation, from the first record of the partition. Rejects with WrongLog when it has
- * none.
+ * The ID that a log got at its creation, from the first record of the partition. Rejects with WrongLog if it has none.
  */
 export async function readLogId(log: Pick<LogReader, 'read'>, partition: number): Promise<string> {
   for await (const [first] of log.read(partition, 0n, 1n)) {
@@ -72,14 +75,14 @@ export async function readLogId(log: Pick<LogReader, 'read'>, partition: number)
     if (data.type === 'GenerationStarted') return data.logId;
   }
   throw new WrongLog(
-    `partition ${partition} does not begin with the event that names its log: it is no log of Tablog, or was made anew beside ` +
-      'running processes, which wrote to it first; then stop all of them, make it anew once more, and try again',
+    `partition ${partition} does not begin with the event that names its log. Either it is not a log of Tablog, or it was ` +
+      'recreated while processes ran, which then wrote to it first. In that case stop all of them, recreate it, and try again',
   );
 }
 
 /**
- * Names the log in each partition that is empty, where no process begins it: a log that has lost a partition goes on
- * under its ID, and one that has lost all gets a new ID.
+ * Names the log in each empty partition, for a log that no process begins. If some partitions were lost, they get the
+ * ID of the log. If all were lost, the log gets a new ID.
  */
 export async function nameEmptyPartitions(log: RecordLog): Promise<void> {
   const partitions = allPartitions(log.partitions);
@@ -92,7 +95,8 @@ export async function nameEmptyPartitions(log: RecordLog): Promise<void> {
 }
 
 /**
- * Checks that the read model was built from this partition. Rejects with WrongLog, whose message says how to recover.
+ * Checks that the read model was built from this partition. If not, rejects with WrongLog, whose message says how to
+ * recover.
  */
 export async function proveIdentity(
   log: Pick<LogReader, 'read' | 'bounds'>,
@@ -115,10 +119,10 @@ export async function proveIdentity(
   }
 }
 
-/** How long to wait before a loss of records is looked at again, in milliseconds. */
+/** How long to wait before a loss of records is checked again, in milliseconds. */
 export const confirmDelay = 1500;
 
-/** Another broker than the one to be asked leads a partition by now, as far as this process knows. */
+/** As far as this process knows, another broker now leads the partition. */
 export class OtherLeader extends Error {
   override readonly name = 'OtherLeader';
 
@@ -127,24 +131,24 @@ export class OtherLeader extends Error {
   }
 }
 
-/** A log whose partitions are led by brokers. */
+/** A log in which brokers lead the partitions. */
 export interface LedLog extends Pick<LogReader, 'read' | 'bounds'> {
-  /** The broker that is asked about a partition; undefined if none leads it. */
+  /** The broker that is asked about a partition; undefined if no broker leads it. */
   leaderOf(partition: number): string | undefined;
-  /** Asks who leads a partition until another broker names the same one. Resolves to that leader. */
+  /** Asks for the leader of a partition until another broker names the same one. Resolves to that leader. */
   findLeaderAnew(partition: number): Promise<string>;
   /**
-   * The log as this broker has it: it rejects with OtherLeader rather than ask another one. Undefined: as whoever leads
-   * has it.
+   * The log as this broker has it. If another broker now leads a partition, reads reject with OtherLeader. Undefined:
+   * the log as each current leader has it.
    */
   ledBy(leader: string | undefined): Pick<LogReader, 'read' | 'bounds'>;
 }
 
 /**
- * The same for a log in Kafka. Resolves to the broker that gave the proof. A leader that was deposed, and does not know
- * it yet, answers with what it had. So records count as lost only if they are still missing after a while, where
- * whoever leads by then is asked. One broker gives all answers of a proof: this process may take one for the leader,
- * then another, and then the first again.
+ * `proveIdentity` for a log in Kafka. Resolves to the broker that gave the proof. A deposed leader that does not know
+ * it yet answers from an old state. So records count as lost only if they are still missing after a while, when the
+ * leader of that time is asked. One broker must give all answers of a proof, because this process may take one broker
+ * for the leader, then another, and then the first again.
  */
 export async function proveIdentityTwice(
   log: LedLog,

@@ -1,24 +1,26 @@
-/** How far two clocks may differ, in milliseconds: a request takes effect within this time, or not at all. */
+/**
+ * The maximum difference between two clocks, in milliseconds: a request takes effect within this time, or not at all.
+ */
 const differenceMax = 60_000;
 
-/** How long a measured difference counts, in milliseconds: a clock may have been corrected since. */
+/** How long a measured difference is valid, in milliseconds. The clock may be corrected after that. */
 const measuredFor = 5000;
 
 /**
  * The time of the log: the clock of the server that assigns record times, estimated from its last answer. Before the
- * first answer it is this process's clock.
+ * first answer, the clock of this process.
  */
 export class LogClock {
   readonly #server: string;
   #ahead = 0;
   /**
-   * How far the server's clock is ahead of the wall clock here, in milliseconds, and when that was measured, by
+   * How far the server's clock is ahead of this machine's wall clock, in milliseconds, and when that was measured, by
    * `performance.now`.
    */
   #difference = 0;
   #measuredAt = -Infinity;
 
-  /** `server`: whose clock it is, for messages. */
+  /** `server`: the name of the clock's owner, for messages. */
   constructor(server: string) {
     this.#server = server;
   }
@@ -28,7 +30,7 @@ export class LogClock {
     return Math.floor(performance.timeOrigin + performance.now() + this.#ahead);
   }
 
-  /** Adjusts to the time that the server just gave. */
+  /** Adjusts to a time that the server has just returned. */
   set(serverTime: number): void {
     this.#ahead = serverTime - (performance.timeOrigin + performance.now());
     this.#difference = serverTime - Date.now();
@@ -36,13 +38,13 @@ export class LogClock {
   }
 
   /**
-   * A sentence that says that the clock of this process and that of the server differ by too much: one of the two is
-   * wrong. Else null.
+   * A sentence about a clock difference between this process and the server that is too large, so that one of the
+   * clocks must be wrong; null if there is none.
    */
   get problem(): string | null {
     const isOld = performance.now() - this.#measuredAt > measuredFor;
     if (isOld || Math.abs(this.#difference) <= differenceMax) return null;
     const seconds = Math.round(Math.abs(this.#difference) / 1000);
-    return `The clock of ${this.#server} is ${seconds} s ${this.#difference > 0 ? 'ahead of' : 'behind'} that of this process: correct the one that is wrong.`;
+    return `The clock of ${this.#server} is ${seconds} s ${this.#difference > 0 ? 'ahead of' : 'behind'} the clock of this process: correct the wrong one.`;
   }
 }

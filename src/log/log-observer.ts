@@ -1,4 +1,4 @@
-/** Reports the work of a log to an observer. Its current state is polled instead: `EventLog.status`. */
+/** Reports the work of a log to an observer. The current state of the log is polled instead: `EventLog.status`. */
 import { AppendError, AppendUnknown, NotAppended, type LogPlace, type LogRecord } from './event-log.ts';
 
 /** Why the log did not accept an event. */
@@ -18,27 +18,25 @@ export const refusalReasons = [
 ] as const;
 export type RefusalReason = (typeof refusalReasons)[number];
 
-/**
- * Why an accepted event has no outcome: it has no effect, its outcome could not be determined, or the projection threw.
- */
+/** Why an accepted event has no outcome: it has no effect, its outcome is unknown, or the projection threw. */
 export const appendFailures = ['not_appended', 'outcome_unknown', 'bug'] as const;
 export type AppendFailure = (typeof appendFailures)[number];
 
-/** The callbacks run in the midst of the work: they must be quick, and must not throw. */
+/** The callbacks run in the middle of the work, so they must be quick and must not throw. */
 export interface LogObserver {
   /** The brokers or Postgres acknowledged this many events together. */
   batchAppended(events: number): void;
   /** This process projected this many events together. */
   batchProjected(events: number): void;
-  /** Those records, and when their batch was begun, in milliseconds since 1970. Absent: nobody asks. */
+  /** These records were projected; `began`: when their batch began, in milliseconds since 1970. Absent: not needed. */
   recordsProjected?(records: readonly Pick<LogRecord, 'partition' | 'bytes'>[], began: number): void;
-  /** An event was acknowledged, this many milliseconds after it was given to the log. */
+  /** An event was acknowledged this many milliseconds after its append. */
   appended(ms: number): void;
-  /** An event has its outcome, this many milliseconds after it was given to the log. */
+  /** An event got its outcome this many milliseconds after its append. */
   settled(ms: number): void;
   refused(reason: RefusalReason): void;
   failed(failure: AppendFailure): void;
-  /** Statements of a batch took longer than they may, while Postgres was there. */
+  /** Statements of a batch exceeded their time limit although Postgres was reachable. */
   projectionTimedOut(): void;
   /** This process took over a partition, from another process or from its own earlier ownership. */
   tookOver(): void;
@@ -48,7 +46,7 @@ function ignore(): void {
   // Nobody watches.
 }
 
-/** For a log that nobody watches. */
+/** An observer that ignores everything. */
 export const noLogObserver: LogObserver = {
   batchAppended: ignore,
   batchProjected: ignore,

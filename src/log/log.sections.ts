@@ -1,4 +1,4 @@
-/** The projector's own tables, as replay must reproduce them. */
+/** The parts of the projector's own tables that replay must reproduce. */
 import { logTimes, type Section } from './compare/section.ts';
 import { storedOutcomes } from './outcomes/outcome.entity.ts';
 import { outcomeLife, outcomesKept } from './outcomes/recorded-outcome.ts';
@@ -23,13 +23,13 @@ export const engineSections: readonly Section[] = [
     owner: 'partition',
     name: ({ partition, command_id: id }) => `outcome of command ${id} in partition ${partition}`,
     keys: ['partition', 'command_id'],
-    // `replaced_time` counts only within `outcomesKept`: an older outcome may have been garbage-collected before it was
-    // replaced.
+    // `replaced_time` is compared only within `outcomesKept`: an older outcome may have been garbage-collected before
+    // it was replaced.
     query: `select ${storedOutcomes.compared()},
         case when outcomes.time - replaced_time <= ${outcomesKept} then replaced_time end as replaced_time
       from outcomes join ${logTimes} using (partition)
       where last.time - outcomes.time < ${outcomeLife} order by partition, command_id`,
-    // An outcome is only ever replaced by that of a later offset.
+    // An outcome is replaced only by one with a later offset.
     blocks: { number: 'log_offset / 50000', fingerprint: `concat_ws(' ', count(*), sum(log_offset))` },
   },
 ];

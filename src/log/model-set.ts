@@ -15,9 +15,12 @@ export class ModelSet {
   readonly #decisions = new Map<string, AnyDecide>();
   readonly #sequences = new Map<string, Sequence<EventData>>();
   readonly #changes = new Map<string, TakeChange[]>();
-  /** The parts of events that were looked at: what is loaded for one is found by it when it is decided. */
+  /**
+   * The parts of events that were split. The loader's results are stored by part, so the decision must see the same
+   * objects.
+   */
   readonly #parts = new WeakMap<Event, readonly Event[]>();
-  /** What models define of these, which every event goes through. */
+  /** The definitions of the models that every event needs. */
   readonly #asked: {
     readonly [Hook in 'keysAtMost' | 'needs' | 'makes' | 'loadsMuch' | 'isRefused']: readonly NonNullable<
       AnyModel[Hook]

@@ -1,8 +1,8 @@
 /**
- * A model: a part of the read model, with everything that the projector needs to know of it. This interface is all that
- * the projector knows of models; `projections/models.ts` lists them.
+ * A model: a part of the read model, with everything that the projector needs to know about it. The projector knows
+ * models only by this interface; `projections/models.ts` lists them.
  *
- * For each batch of events the projector opens a state of each model, has the models load what the events look up,
+ * For each batch of events the projector opens a state of each model, lets the models load what the events look up,
  * decides the events in log order, and stores the net changes. The first look-ups of all models share one round trip,
  * and so do all changes.
  */
@@ -21,46 +21,46 @@ import type { Comparison } from './compare/comparison.ts';
 import type { DigestedUnits } from './compare/digested-units.ts';
 import type { UndoJournal } from './batch/undo-journal.ts';
 
-/** What models load the state of a batch with. */
+/** The inputs of a model when it loads the state of a batch. */
 export interface Loading<States, Remembered, Committed> {
   readonly tx: Tx;
-  /** The events to be decided next, in log order. */
+  /** The events to decide next, in log order. */
   readonly events: readonly Event[];
-  /** The states of this batch: what is loaded already, as changed by earlier events. */
+  /** The states of this batch: the loaded objects, as changed by earlier events. */
   readonly states: States;
-  /** The states of the previous batch while it may not be visible to `tx` yet; null once it is. */
+  /** The states of the previous batch while `tx` may not see them yet; null once it sees them. */
   readonly before: States | null;
-  /** What the model remembers of earlier batches of the partition; null: nothing. */
+  /** The model's memory of earlier batches of the partition; null: none. */
   readonly remembered: Remembered | null;
-  /** What the model keeps of the committed state, for as long as the projector uses this read model. */
+  /** The committed state that the model caches as long as the projector uses this read model. */
   readonly committed: Committed;
   readonly keys: KeyReservation;
-  /** Adds a write to the storing transaction, ahead of the batch. Makes a speculative batch fail. */
+  /** Adds a write to the storing transaction, before the batch. A speculative batch fails because of it. */
   writeFirst(write: (tx: Tx) => Promise<void>): void;
 }
 
 /**
- * Removes some garbage in a small transaction of its own. Resolves to how much it found. `later`: pretend that it is
- * this many milliseconds later. `isFilled`: the read model is being filled from the log, and serves nobody.
+ * Removes some garbage in a small transaction of its own. Resolves to the amount that it found. `later`: pretend that
+ * it is this many milliseconds later. `isFilled`: the read model is being filled from the log, and serves nobody.
  */
 export type RemoveGarbage = (database: Database, later: number, isFilled?: boolean) => Promise<number>;
 
 /**
- * How a type of event is decided that consists of others: each part sees the changes of the parts before it. If one is
- * refused, the event is, and none of them changes anything. All parts are loaded before the first is decided, so no
- * part may need what an earlier one makes (`Model.needs`). All parts have the version of the event: at most one of them
- * may add rows to a table, and at most one may change its schema.
+ * How an event that consists of other events is decided. Each part sees the changes of the parts before it. If one part
+ * is refused, the whole event is refused and no part changes anything. All parts are loaded before the first one is
+ * decided, so no part may need what an earlier one makes (`Model.needs`). All parts have the version of the event. So
+ * at most one part may add rows to a table, and at most one may change its schema.
  */
 export interface Sequence<E extends EventData> {
-  /** What the event consists of, in order. All parts stand at the event's place in the log. */
+  /** The parts of the event, in order. All have the event's place in the log. */
   partsOf(data: E): readonly EventData[];
-  /** The outcome once all parts were applied. `outcomes`: theirs, in their order. */
+  /** The outcome once all parts were applied. `outcomes`: those of the parts, in order. */
   outcomeOf(outcomes: readonly Outcome[], at: LogPlace): Outcome;
-  /** The refusal of the event, by that of one of its parts, counted from 0. */
+  /** The refusal of the event, made from the refusal of one part, counted from 0. */
   refusalOf(refusal: Refusal, part: number): Refusal;
 }
 
-/** Kinds of garbage by their names, which metrics show: each name is of one kind in all models. */
+/** Kinds of garbage by name. Metrics show the names, so each is unique over all models. */
 export type Garbage = Readonly<Record<string, RemoveGarbage>>;
 
 /**
@@ -68,86 +68,86 @@ export type Garbage = Readonly<Record<string, RemoveGarbage>>;
  * @typeParam States the states that its decisions read: its own, and those of other models, by their names in the list
  */
 export interface Model<State, States, Change extends AnyChange, Remembered = null, Committed = null, Queries = null> {
-  /** Its tables, and the SQL for what MikroORM's schema generator cannot express. */
+  /** Its tables, and the SQL that MikroORM's schema generator cannot express. */
   readonly entities: readonly EntitySchema[];
   readonly storage: readonly string[];
 
   /** Decides its events: one pure function for each type. */
   readonly decisions: { readonly [T in EventType]?: Decide<States, EventOf<T>, Change> };
-  /** Types of events that consist of others. */
+  /** Types of events that consist of other events. */
   readonly sequences?: { readonly [T in EventType]?: Sequence<EventOf<T>> };
-  /** Applies changes to its state: its own kinds, and those of other models that it follows. */
+  /** Applies changes to its state: its own kinds, and kinds of other models that it follows. */
   readonly changes: {
     readonly [Kind in Change['kind']]?: (states: States, change: Extract<Change, { kind: Kind }>) => void;
   };
 
   /**
-   * Opens an empty state for a batch. `newKey` gives fresh local keys; `journal` takes changes back (undo-journal.ts).
+   * Opens an empty state for a batch. `newKey` returns fresh local keys. `journal` undoes changes (undo-journal.ts).
    */
   open(newKey: () => bigint, journal: UndoJournal): State;
-  /** Opens what it keeps of the committed state. */
+  /** Opens the cache of the committed state. */
   openCommitted?(): Committed;
   /** An upper bound of the local keys that the event takes, known before anything is loaded. */
   keysAtMost?(data: EventData): number;
   /**
-   * The write of what events carry and readers see only once they are decided, such as rows; null if they carry
-   * nothing. It runs in a transaction of its own before the events are loaded, passes over what is written already, and
-   * need not run at all.
+   * Writes contents of events that readers see only once the events are decided, such as rows; null if the events carry
+   * none. The write runs in a transaction of its own before the events are loaded. It skips contents that are already
+   * written. It is optional: without it, contents are written with the batch.
    */
   writeAhead?(events: readonly Event[]): ((tx: Tx, keys: KeyReservation) => Promise<void>) | null;
   /**
    * Reads from Postgres what later events will need, and puts it into `remembered`, where `load` finds it. Optional:
-   * `load` reads whatever is missing there. Other batches are decided and stored during the read. If they change the
-   * same thing, their value must stay.
+   * `load` reads whatever is missing. Other batches are decided and stored during the read. If one of them changes the
+   * same object, its value must stay.
    */
   lookAhead?(tx: Tx, remembered: Remembered, events: readonly Event[]): Promise<void>;
   /**
-   * Loads into the state everything that the events look up: from memory where possible, else from Postgres in one
+   * Loads everything that the events look up into the state: from memory if possible, otherwise from Postgres in one
    * round trip.
    */
   load?(loading: Loading<States, Remembered, Committed>): Promise<void>;
   /**
-   * The same for look-ups that depend on what `load` gave for any model. Models run it one after the other. Where it
-   * takes long, it lets other work run in between.
+   * As `load`, for look-ups that depend on the results of `load` for any model. Models run it one after the other. If
+   * it takes long, it lets other work run in between.
    */
   loadMore?(loading: Loading<States, Remembered, Committed>): Promise<void>;
   /**
-   * Whether `loadMore` may load much for the event. A batch is cut before it, so that all earlier events are decided by
-   * then.
+   * Whether `loadMore` may load much for the event. If so, a batch is cut before the event, so that all earlier events
+   * are decided when it is loaded.
    */
   loadsMuch?(data: EventData): boolean;
-  /** Whether such an event is certainly refused by what `load` gave: then `loadMore` loads nothing for it. */
+  /** Whether the results of `load` certainly refuse such an event. If so, `loadMore` loads nothing for it. */
   isRefused?(states: States, data: EventData): boolean;
-  /** The net changes of the batch, a statement for each kind of thing (`storing`). */
+  /** The net changes of the batch: a statement per kind of object (`storing`). */
   store(state: State): readonly Steps<BoundStatement>[];
   /**
-   * What the next batch may remember: `remembered` is of all earlier batches (null: none) and may be changed in place.
-   * Null: it is too much, and the next batch must not be decided before this one is stored, because it would not see
-   * what this one changes.
+   * The memory for the next batch. `remembered` is the memory of all earlier batches (null: none) and may be changed in
+   * place. Null if there is too much to remember: the next batch is then decided only after this one is stored, because
+   * otherwise it would not see this one's changes.
    */
   remember?(remembered: Remembered | null, state: State): Remembered | null;
 
   /**
-   * `needs`: names of what an event loads. `makes`: names of what an event changes such that a later event cannot load
-   * it before this event is decided. A batch is cut before an event that needs what an earlier one makes; the rest is
-   * loaded after that decision.
+   * `needs`: names of the objects that an event loads. `makes`: names of the objects that an event changes so that a
+   * later event can load them only after this one is decided. A batch is cut before an event that needs what an earlier
+   * one makes; the rest is loaded after that decision.
    */
   needs?(data: EventData): readonly string[];
   makes?(data: EventData): readonly string[];
-  /** Types of events for which everything before them must be stored before they are loaded. */
+  /** Types of events that are loaded only after everything before them is stored. */
   readonly readsStored?: readonly EventType[];
-  /** Types of events for which it pays to load while they are still on their way into the log. */
+  /** Types of events that are worth loading while they are still on their way into the log. */
   readonly loadsAhead?: readonly EventType[];
 
-  /** What HTTP and the command line may ask of it. */
+  /** The queries of HTTP and the command line. */
   readonly queries?: (database: Database) => Queries;
 
-  /** What replay must reproduce: queries, and comparisons that take more than a query. */
+  /** The parts that replay must reproduce: queries, and comparisons that need more than one query. */
   readonly sections: readonly Section[];
   readonly comparisons?: readonly Comparison[];
-  /** What of it has digests of its own. All that comparisons compare must be in these. */
+  /** The parts with digests of their own. Everything that comparisons compare must be in them or in sections. */
   readonly units?: readonly DigestedUnits[];
-  /** Its kinds of garbage, which take turns. */
+  /** Its kinds of garbage. Their steps run in turn. */
   readonly garbage: Garbage;
 }
 
@@ -182,7 +182,7 @@ type NeedsOf<M> = M extends { decisions: infer Decisions }
     : never
   : never;
 
-/** Checks, by type, that the list contains every model that one of them reads. */
+/** Checks, by types, that the list contains every model that another one reads. */
 export function listModels<const M extends Models>(
   models: M & { [Name in keyof M]: StatesOf<M> extends NeedsOf<M[Name]> ? unknown : never },
 ): M {

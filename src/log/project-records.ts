@@ -1,4 +1,4 @@
-/** Projects records that are in the log already, in transactions of their own. */
+/** Projects records that are already in the log, in transactions of their own. */
 import { costOfRecord } from '../language/events/cost.ts';
 import type { Database } from '../storage/database/database.ts';
 import { isDatabaseAway } from '../storage/database/database-away.ts';
@@ -17,27 +17,26 @@ export interface ProjectTarget {
   readonly database: Pick<Database, 'writers'>;
   readonly projector: Projector;
   readonly partition: number;
-  /** The epoch (fencing token) of the takeover of this partition. */
+  /** The epoch (fencing token) that this process got when it took the partition over. */
   readonly epoch: bigint;
-  /** Hears of what operators should know. */
+  /** Notified of failures that operators should know. */
   readonly listener?: ProjectionListener;
 }
 
-/** Told of what goes wrong with records. Must not throw. */
+/** Notified of failures with records. Must not throw. */
 export interface ProjectionListener {
-  /** The team of this record is in quarantine from here on, because the record cannot be projected. */
+  /** The team of this record is in quarantine from this record on, because the record cannot be projected. */
   quarantined(record: LogRecord, teamId: string, error: Error): void;
-  /** A statement for these records took longer than it may. */
+  /** A statement for these records exceeded its time limit. */
   timedOut(records: readonly LogRecord[], error: Error): void;
   /**
-   * Records were projected and stored, in a batch that was begun at this time (milliseconds since 1970). Absent: nobody
-   * asks.
+   * Records were projected and stored. `began`: when their batch began, in milliseconds since 1970. Absent: not needed.
    */
   readonly projected?: ((records: readonly LogRecord[], began: number) => void) | undefined;
 }
 
 /** Called for each batch that was stored. */
-export type OnProjected = (records: readonly LogRecord[], decided: Decided) => void;
+type OnProjected = (records: readonly LogRecord[], decided: Decided) => void;
 
 /** A record that cannot be projected, and does not belong to a team that could be held: a bug, or a damaged log. */
 export class ProjectionFailed extends Error {
@@ -50,7 +49,7 @@ export class ProjectionFailed extends Error {
   }
 }
 
-/** Projects records as one batch. If it rejects, nothing was stored, unless the answer to the commit was lost. */
+/** Projects records as one batch. If it rejects, nothing was stored, except if the answer to the commit was lost. */
 export function projectBatch(
   { database, projector, partition, epoch }: ProjectTarget,
   records: readonly LogRecord[],
@@ -62,7 +61,7 @@ export function projectBatch(
 }
 
 /**
- * Commits what `work` has sent, together with it. If it rejects, nothing was stored, unless the answer to the commit
+ * Commits the statements that `work` has sent. If it rejects, nothing was stored, except if the answer to the commit
  * was lost.
  */
 export function storing<T>(
@@ -89,10 +88,10 @@ export function storing<T>(
   );
 }
 
-/** What the events of a batch may cost (src/language/events/cost.ts) where nobody waits for their outcomes. */
+/** The maximum cost of a batch (src/language/events/cost.ts) when no client waits for its outcomes. */
 export const batchCostMax = 16_000_000;
 
-/** Cuts records into batches. An event that costs more than a batch may is one of its own. */
+/** Cuts records into batches. An event that exceeds the cost of a batch is a batch of its own. */
 export function batchesOf(records: readonly LogRecord[]): LogRecord[][] {
   const batches: LogRecord[][] = [];
   let cost = Infinity;
@@ -109,10 +108,10 @@ export function batchesOf(records: readonly LogRecord[]): LogRecord[][] {
 }
 
 /**
- * Projects records in batches of bounded cost. A batch that fails is projected record by record. The team of a record
- * that fails alone is put into quarantine, and its events are held from there on. Calls `onProjected` for each batch.
- * Rejects with ProjectionFailed for a record that is of no team, cannot be read or is of an unknown type, with
- * ProgressMoved if somebody else moved the progress, and with errors that `isDatabaseAway` or `isConflict` recognize.
+ * Projects records in batches of bounded cost. If a batch fails, its records are projected one by one. If a record
+ * fails alone, its team goes into quarantine, and the team's events are held from there on. Calls `onProjected` for
+ * each batch. Rejects with ProjectionFailed if a record belongs to no team, cannot be read or has an unknown type; with
+ * ProgressMoved if another process moved the progress; and with errors that `isDatabaseAway` or `isConflict` recognize.
  */
 export async function projectRecords(
   target: ProjectTarget,
@@ -134,21 +133,23 @@ export async function projectRecords(
   }
 }
 
-/** What to do with records, and with one that fails alone. */
+/** How to project records, and what to do with a record that fails alone. */
 export interface Attempt<Result> {
   /** Stores all of these records, or none. */
   readonly project: (records: readonly LogRecord[]) => Promise<Result>;
-  /** Called when they are stored. If it throws, no later record is tried: it is no fault of theirs. */
+  /**
+   * Called when the records are stored. If it throws, no later record is tried, because the records are not at fault.
+   */
   readonly projected: (records: readonly LogRecord[], result: Result) => void;
   readonly timedOut: (records: readonly LogRecord[], error: Error) => void;
   /** If it rejects, no later record is tried. */
   readonly failed: (record: LogRecord, error: Error) => Promise<void>;
 }
 
-/** How often a record is tried alone whose statements take too long: Postgres may be slow for another reason. */
+/** How often a record is tried alone if its statements time out: Postgres may be slow for another reason. */
 const timeoutsMax = 3;
 
-/** Projects records as one batch. If that fails because of a record, or takes too long, projects each alone. */
+/** Projects records as one batch. If a record makes that fail, or it takes too long, projects each record alone. */
 export async function wholeOrAlone<Result>(records: readonly LogRecord[], attempt: Attempt<Result>): Promise<void> {
   const { project, projected, timedOut, failed } = attempt;
   for (let timeouts = 0; ;) {
@@ -171,7 +172,9 @@ export async function wholeOrAlone<Result>(records: readonly LogRecord[], attemp
   for (const record of records) await wholeOrAlone([record], attempt);
 }
 
-/** Puts the team of a record into quarantine. Null if that must not be. Rejects as a batch does. */
+/**
+ * Puts the team of a record into quarantine. Null if the team must not be put into quarantine. Rejects as a batch does.
+ */
 async function quarantine(
   { database, projector, epoch, listener }: ProjectTarget,
   record: LogRecord,

@@ -4,7 +4,7 @@ import type { LogObserver } from './log-observer.ts';
 import { toEntry } from './batch/entry.ts';
 import type { ProjectionListener } from './project-records.ts';
 
-/** Writes down for operators what goes wrong with records, and counts it. */
+/** Logs failures with records for operators, and counts them. */
 export function listenerOf(
   logger: Pick<Logger, 'error' | 'warn'>,
   observer: Pick<LogObserver, 'projectionTimedOut' | 'recordsProjected'>,

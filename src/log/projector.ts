@@ -1,8 +1,7 @@
 /**
  * Applies the log to the read model. The projector takes records in log order, decides them, and stores their changes,
- * outcomes and the progress atomically (README.md here, "A batch").
- *
- * Both logs and replay call it. The resulting state does not depend on how the records are cut into batches.
+ * outcomes and the progress atomically (src/log/README.md, "A batch"). Both logs and replay use it. The resulting state
+ * does not depend on how records are cut into batches.
  */
 import type { Database } from '../storage/database/database.ts';
 import { withEndedBackend } from '../storage/database/end-backend.ts';
@@ -29,29 +28,29 @@ import { parseHeldTeams } from './quarantine/held-teams.ts';
 import { beginQuarantine } from './quarantine/quarantine.store.ts';
 import { SpeculativeBatch, type ProgressAhead } from './batch/speculative-batch.ts';
 
-/** Another process has projected these records, or taken the partition over: roll this transaction back. */
+/** Another process has projected these records, or taken the partition over. Roll this transaction back. */
 export class ProgressMoved extends Error {
   override readonly name = 'ProgressMoved';
 }
 
 export interface ProjectOptions {
-  /** The epoch (fencing token) of the takeover of this partition. */
+  /** The epoch (fencing token) that this process got when it took the partition over. */
   readonly epoch?: bigint;
   /**
-   * How to find commands that have an outcome already. `replace`: look up every command. `fail`: look up only those
-   * with an Idempotency-Key; `stored` rejects (isDuplicateOutcome) if another one had an outcome too. Then roll the
-   * batch back and project it with `replace`. Where duplicates are rare, `fail` saves a look-up per batch.
+   * How to find commands that already have an outcome. `replace`: look up every command. `fail`: look up only commands
+   * with an Idempotency-Key. If another command also has an outcome, `stored` rejects (isDuplicateOutcome). Then roll
+   * the batch back and project it with `replace`. If duplicates are rare, `fail` saves a look-up per batch.
    */
   readonly duplicates?: Duplicates;
 }
 
-/** How many teams of a partition may be in quarantine. What fails for more is no fault of single events. */
+/** How many teams of a partition may be in quarantine. If more fail, single events are not the cause. */
 export const quarantinesMax = 100;
 
 /** The result of projecting a batch. */
 export interface Projected extends Decided {
   /**
-   * Settles when all changes of the batch are stored. The statements have been sent already, so a COMMIT can follow
+   * Settles when all changes of the batch are stored. The statements have already been sent, so a COMMIT can follow
    * them in the same packet.
    */
   readonly stored: Promise<void>;
@@ -61,7 +60,7 @@ export class Projector {
   readonly #models: ModelSet;
   readonly #keys = new LocalKeys();
   #committed: States;
-  /** The last progress mark seen of each partition. */
+  /** The last known mark of each partition. */
   readonly #marks = new Map<number, Mark>();
 
   constructor(models: Models) {
@@ -70,8 +69,8 @@ export class Projector {
   }
 
   /**
-   * Forgets the keys that it has reserved and what it remembers of the read model. To be called when that may be wrong,
-   * because a write met a key that is taken (`isKeyTaken`). Batches that are open keep theirs, and fail in turn.
+   * Forgets the reserved keys and the memory of the read model. Call it when these may be wrong, because a write met a
+   * taken key (`isKeyTaken`). Open batches keep theirs, and will also fail.
    */
   forget(): void {
     this.#keys.forget();
@@ -81,8 +80,8 @@ export class Projector {
 
   /**
    * Projects consecutive records, the first at the progress of the partition. Never opens a transaction: the caller
-   * commits, or rolls back when this throws or `stored` rejects. Throws ProgressMoved when the progress is elsewhere,
-   * and anything else only on bugs.
+   * commits, or rolls back if this throws or `stored` rejects. Throws ProgressMoved if the stored progress is not the
+   * expected one, and any other error only on bugs.
    */
   async project(
     tx: Tx,
@@ -93,11 +92,11 @@ export class Projector {
     const entries = records.map(toEntry);
     const known = this.#marks.get(partition)?.held;
     const advancing = this.#advance(tx, partition, entries, epoch);
-    // Loading need not wait for the mark, but must load nothing for teams that are held: that may be what fails.
+    // Loading need not wait for the mark, but must load nothing for held teams, because that load may be what fails.
     const held = known ?? (await advancing).held;
     const [active, commands] = withoutHeld(entries, held);
     const advanced = advancing.then((mark) => {
-      // The mark is known from now on.
+      // Compares the held teams with those that were assumed above.
       if (mark.held.text !== held.text)
         throw new ProgressMoved(`the quarantines of partition ${partition} have changed`);
       return mark.versions;
@@ -111,9 +110,9 @@ export class Projector {
   }
 
   /**
-   * Decides the events of one team among records that were passed over while it was in quarantine, as they would have
-   * been decided then. `before`: the versions at the first record. Resolves to those behind the last one too. The
-   * caller has locked the progress, moves the quarantine, and commits.
+   * Decides the events of one team among records that were skipped while the team was in quarantine, as they would have
+   * been decided then. `before`: the versions at the first record. Also resolves to the versions after the last record.
+   * The caller has locked the progress, moves the quarantine, and commits.
    */
   async projectHeld(
     tx: Tx,
@@ -122,7 +121,7 @@ export class Projector {
     before: Versions,
   ): Promise<Projected & { readonly versions: Versions }> {
     const { partition } = records[0]!;
-    // What changes the versions has its outcome, and is not decided again.
+    // Events that change the versions already have their outcomes, and are not decided again.
     const entries = records
       .map(toEntry)
       .filter(({ event }) => teamOf(event.data) === teamId || changesVersions([{ event }]));
@@ -136,9 +135,9 @@ export class Projector {
   }
 
   /**
-   * Puts the team of a record into quarantine that failed alone, and passes the record over. Returns false, and does
-   * nothing, if that must not be: if the record is none of a team, or of a newer version, or too many teams are in
-   * quarantine already. Throws ProgressMoved as `project` does, and what the statement throws.
+   * Puts the team of a record that failed alone into quarantine, and skips the record. Returns false, and does nothing,
+   * if the record belongs to no team, if it is of a newer version, or if too many teams are already in quarantine.
+   * Throws ProgressMoved as `project` does, and any error of the statement.
    */
   async quarantine(tx: Tx, record: LogRecord, reason: string, epoch: bigint): Promise<boolean> {
     const { partition, offset } = record;
@@ -154,8 +153,8 @@ export class Projector {
   }
 
   /**
-   * Writes what events carry, ahead of their batches (`Model.writeAhead`), in a transaction of its own. Rejects as its
-   * statements do; then nothing is written, and the batches write it.
+   * Writes the contents of events ahead of their batches (`Model.writeAhead`), in a transaction of its own. Rejects if
+   * its statements fail; then nothing is written, and the batches write it.
    */
   async writeAhead({ fills }: Pick<Database, 'fills'>, events: readonly Event[]): Promise<void> {
     const parts = events.flatMap((event) => this.#models.partsOf(event));
@@ -170,7 +169,7 @@ export class Projector {
 
   /**
    * Reads ahead what these later events will need (`Model.lookAhead`), into the memory of the last decided batch.
-   * Rejects as its statements do.
+   * Rejects if its statements fail.
    */
   async lookAhead(
     { fills }: Pick<Database, 'fills'>,
@@ -187,7 +186,7 @@ export class Projector {
     });
   }
 
-  /** Decides entries and sends their changes. `before`: the versions at the first one. */
+  /** Decides entries and sends their changes. `before`: the versions at the first entry. */
   async #decide(
     tx: Tx,
     options: Pick<BatchOptions, 'partition' | 'duplicates'>,
@@ -208,7 +207,7 @@ export class Projector {
         const loading = batch.load(tx, run);
         loading.catch(() => undefined);
         versions ??= await before;
-        // Report the first failure: every later statement of the transaction fails because of it.
+        // Reports the first failure, because it makes every later statement of the transaction fail.
         await sent;
         const writes = await loading;
         for (const write of writes) sent = inOrder(sent, write(tx));
@@ -216,15 +215,16 @@ export class Projector {
       }
       sent = inOrder(sent, store(tx, await batch.changes()));
       for (const [commandId, outcome] of batch.outcomes) outcomes.set(commandId, outcome);
-      // From here on, this transaction itself may have stored what is loaded.
+      // From here on, this transaction itself may have stored the objects that are loaded.
       committed = this.#models.openCommitted();
     }
     return { outcomes, versions: versions ?? (await before), sent };
   }
 
   /**
-   * Opens a batch that is decided before it is certain that it will stand there. It may follow another speculative
-   * batch in flight, with that one's memory. Null if this process has not projected the partition yet.
+   * Opens a batch that is decided before it is certain that the batch will have this place. It may follow another
+   * speculative batch in flight, with the memory of that batch. Null if this process has not projected the partition
+   * yet.
    */
   speculate(partition: number, after: ProgressAhead, epoch = 0n): SpeculativeBatch | null {
     const mark = this.#marks.get(partition);
@@ -237,7 +237,7 @@ export class Projector {
     return new Batch({ ...options, models: this.#models, keys: this.#keys.open() });
   }
 
-  /** Advances the progress past all records, and gives the partition's mark before them. */
+  /** Advances the progress past all records, and returns the partition's mark before them. */
   async #advance(tx: Tx, partition: number, entries: readonly Entry[], epoch: bigint): Promise<Mark> {
     const { statement, values } = advanceProgress({
       partition,
@@ -252,7 +252,7 @@ export class Projector {
       throw new ProgressMoved(`partition ${partition} is not at offset ${entries[0]!.record.offset}`);
     }
     const mark = { versions: readVersions(stored), layout: stored.layout, held: parseHeldTeams(stored.held) };
-    // This transaction may yet be rolled back. Until the next one, it is not known which versions hold.
+    // This transaction may still be rolled back. Until the next one, the versions are uncertain.
     if (changesVersions(entries)) this.#marks.delete(partition);
     else this.#marks.set(partition, mark);
     return mark;
@@ -260,8 +260,8 @@ export class Projector {
 }
 
 /**
- * Settles with both. If both fail, rejects as the earlier one does, which is why the later one failed. Need not be
- * awaited at once.
+ * Settles when both have settled. If both fail, rejects with the earlier error, because that one caused the later one.
+ * Need not be awaited at once.
  */
 function inOrder(earlier: Promise<unknown>, later: Promise<unknown>): Promise<unknown> {
   later.catch(() => undefined);
@@ -270,7 +270,7 @@ function inOrder(earlier: Promise<unknown>, later: Promise<unknown>): Promise<un
   return both;
 }
 
-/** The promise that everything sent is stored; it need not be awaited at once. */
+/** A promise that everything sent is stored. It need not be awaited at once. */
 function settled(sent: Promise<unknown>): Promise<void> {
   const stored = sent.then(() => undefined);
   stored.catch(() => undefined);

@@ -1,11 +1,13 @@
 /**
  * Watches the read model that a process uses, on a connection of its own. Another process may replace it
- * (src/operations/replay/take-over.ts). Then this process can store nothing any more, because its fencing tokens are
- * void, and must open the new one: what it remembers is of the old one. The connection holds shared advisory locks of
- * Postgres: one so that a replay of an earlier version, which expects to be alone, refuses; one that names the read
- * model, so that no later version removes it (src/operations/maintenance/remove-superseded.ts), and others know that
- * what they acknowledge may be missing here for a moment; and one that says which events this process reads, so that
- * others write none that it cannot (language-agreement.ts).
+ * (src/operations/replay/take-over.ts). Then this process can no longer store anything, because its fencing tokens are
+ * void. It must open the new read model, because its memory is of the old one.
+ *
+ * The connection holds three shared advisory locks of Postgres. The first makes a replay of an earlier version refuse
+ * to run, because such a replay expects to be alone. The second names the read model: no later version removes it
+ * (src/operations/maintenance/remove-superseded.ts), and other processes know that their acknowledged writes may be
+ * missing here for a moment. The third names the language of events that this process reads, so that other processes
+ * write no newer one (language-agreement.ts).
  */
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,17 +21,17 @@ import { agreeOnLanguage, registerLanguage } from './language-agreement.ts';
 /** Delay before reconnecting, in milliseconds. */
 const retakeDelay = 100;
 
-/** How often a process looks whether its read model was replaced, and whether others are used, in milliseconds. */
+/** The interval of checks whether the read model was replaced and whether others are used, in milliseconds. */
 const lookInterval = 500;
 
 /**
- * How long after the last look that found other read models in use they count as used, in milliseconds: their last
+ * How long other read models count as used after the last check that found them in use, in milliseconds. Their last
  * writes may not be projected yet.
  */
 const othersLinger = 10_000;
 
 /**
- * The read model is not available: another process rebuilds it, or newer versions write events that this one cannot
+ * The read model is not available: another process rebuilds it, or newer versions write events that this process cannot
  * read.
  */
 export class ReadModelInUse extends Error {
@@ -42,16 +44,18 @@ export class ReadModelUse {
   readonly #lost = Promise.withResolvers<string>();
   readonly #replaced = Promise.withResolvers<void>();
   #timer: NodeJS.Timeout | undefined;
-  /** One at a time, however slow Postgres is: a connection takes no second query while it waits. */
+  /**
+   * The check in flight. Only one runs at a time, however slow Postgres is: a waiting connection takes no second query.
+   */
   #looking: Promise<void> | null = null;
   #client: pg.Client;
   readonly #reads: number;
   #languageMax: number;
-  /** When it took its locks, by `performance.now`. */
+  /** When this process took its locks, by `performance.now`. */
   readonly #began = performance.now();
   /** When other read models were last found in use, by `performance.now`. */
   #othersSeen = -Infinity;
-  /** Identifies the read model: a replacement under the same name has another OID. Null until it exists. */
+  /** Identifies the read model: a replacement under the same name has another OID. Null until the read model exists. */
   #identity: string | null = null;
   #ended = false;
 
@@ -66,7 +70,7 @@ export class ReadModelUse {
 
   /**
    * Begins to use a read model. `reads`: the newest language of events that the process reads. Rejects with
-   * ReadModelInUse while a replay of an earlier version rebuilds it, and if the log may hold events of a newer
+   * ReadModelInUse while a replay of an earlier version rebuilds it, and if the log may contain events of a newer
    * language.
    */
   static async share(url: string, schema: string, reads = eventLanguage): Promise<ReadModelUse> {
@@ -75,28 +79,28 @@ export class ReadModelUse {
     return use;
   }
 
-  /** The newest language that all live processes read, as far as this one knows: it rises within half a second. */
+  /** The newest language that all live processes read, as far as this process knows. It rises within half a second. */
   get languageMax(): number {
     return this.#languageMax;
   }
 
   /**
-   * Whether processes that use other read models append to the log. All know within a second that a process has begun,
-   * and none serves earlier (`announced`).
+   * Whether processes with other read models append to the log. All processes know of a new one within a second, and
+   * the new one serves only after that (`announced`).
    */
   get othersAppend(): boolean {
     return performance.now() - this.#othersSeen < othersLinger;
   }
 
   /**
-   * Resolves when the processes that use other read models know of this one: a second after it began to use its own. At
-   * once if there are none.
+   * Resolves when the processes with other read models know of this one: a second after this process began to use its
+   * own. If there are no such processes, resolves at once.
    */
   async announced(): Promise<void> {
     if (this.othersAppend) await sleep(Math.max(0, this.#began + 2 * lookInterval - performance.now()));
   }
 
-  /** To be called once the read model exists: from then on a replacement under its name is detected. */
+  /** Call this once the read model exists. From then on a replacement under its name is detected. */
   async identify(): Promise<void> {
     this.#identity = await identityOf(this.#client, this.#schema);
     this.#timer = setInterval(() => {
@@ -106,12 +110,12 @@ export class ReadModelUse {
     }, lookInterval);
   }
 
-  /** Calls the listener once, with the reason, if the read model cannot be used any more. */
+  /** Calls the listener once, with the reason, if the read model can no longer be used. */
   onLost(listener: (reason: string) => void): void {
     void this.#lost.promise.then(listener);
   }
 
-  /** Calls the listener once if the read model was replaced: a new one can be opened. */
+  /** Calls the listener once if the read model was replaced, so that the new one can be opened. */
   onReplaced(listener: () => void): void {
     void this.#replaced.promise.then(listener);
   }
@@ -129,7 +133,8 @@ export class ReadModelUse {
       this.#noteOthers(await isAnotherReadModelUsed(client, this.#schema));
       if (this.#languageMax < this.#reads) this.#languageMax = await agreeOnLanguage(client);
     } catch {
-      // The connection broke, and its `end` event is handled; or a statement failed, and the next look repeats it.
+      // Either the connection broke, and its `end` event is handled; or a statement failed, and the next check repeats
+      // it.
     }
   }
 
@@ -145,7 +150,7 @@ export class ReadModelUse {
     this.#client.once('end', () => void this.#retake());
   }
 
-  /** The connection broke and released the lock: takes it again as soon as Postgres can be reached. */
+  /** The connection broke and released its locks. Takes them again as soon as Postgres can be reached. */
   async #retake(): Promise<void> {
     while (!this.#ended) {
       await sleep(retakeDelay);
@@ -153,7 +158,7 @@ export class ReadModelUse {
       try {
         const locks = await takeLocks(this.#url, this.#schema, this.#reads);
         ({ client } = locks);
-        // Kept only once nothing can fail: otherwise both its `end` event and this loop would reconnect.
+        // The client is kept only once nothing can fail. Otherwise both its `end` event and this loop would reconnect.
         const identity = await identityOf(client, this.#schema);
         if (this.#ended) return await client.end();
         this.#client = client;
@@ -163,7 +168,7 @@ export class ReadModelUse {
         this.#compare(identity);
         return;
       } catch (error) {
-        // With its lock, unless it has broken already.
+        // Ends the client, and with it the lock, unless the connection is already broken.
         await client?.end().catch(() => undefined);
         if (isDatabaseAway(error)) continue;
         return this.#lost.resolve(
@@ -175,7 +180,7 @@ export class ReadModelUse {
 }
 
 interface Locks {
-  /** Holds them until it ends. */
+  /** The connection that holds the locks until it ends. */
   readonly client: pg.Client;
   readonly languageMax: number;
   /** Whether other read models are in use. */
@@ -193,13 +198,13 @@ async function takeLocks(url: string, schema: string, reads: number): Promise<Lo
       throw new ReadModelInUse(
         'the read model is being rebuilt by a replay of an earlier version; start again when that is done',
       );
-    // Waits while a later version gives the read model of this one away, which takes a moment.
+    // Waits while a later version removes this version's read model, which takes a moment.
     await client.query('select pg_advisory_lock_shared($1, hashtext($2))', [advisoryLocks.usesReadModel, schema]);
     await registerLanguage(client, reads);
     const languageMax = await agreeOnLanguage(client);
     if (languageMax <= reads) return { client, languageMax, othersUsed: await isAnotherReadModelUsed(client, schema) };
     throw new ReadModelInUse(
-      'the log may hold events that only a newer version can read; start the version that the other processes had last',
+      'the log may hold events that only a newer version can read; start the version that the other processes ran last',
     );
   } catch (error) {
     await client.end();
@@ -215,7 +220,7 @@ async function connect(url: string): Promise<pg.Client> {
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   });
-  // Handled by the `end` event; without a listener the error would end the process.
+  // The `end` event is handled. Without this listener, the error would end the process.
   client.on('error', () => undefined);
   await client.connect();
   return client;

@@ -1,7 +1,6 @@
 /**
  * Creates a read model. It is never migrated: a new shape gets a new name (`readModelSchema` in projections/models.ts),
- * hence a Postgres schema of its own, which is filled from the log at the next start (ARCHITECTURE.md, "Invariants"
- * 10).
+ * and so a Postgres schema of its own, which the next start fills from the log (ARCHITECTURE.md, "Invariants" 10).
  */
 import type { EntitySchema } from '@mikro-orm/core';
 import { advisoryLocks } from '../storage/database/advisory-locks.ts';
@@ -26,7 +25,7 @@ export function entitiesOf(models: Models): readonly EntitySchema[] {
   ];
 }
 
-/** The SQL that creates the tables of a read model. To make it takes a fifth of a second. */
+/** The SQL that creates the tables of a read model. Generating it takes a fifth of a second. */
 export async function tablesSqlOf(models: Models): Promise<string> {
   const statements = [
     'alter table progress set (fillfactor = 50)',
@@ -40,7 +39,7 @@ export async function tablesSqlOf(models: Models): Promise<string> {
 
 /**
  * Creates the read model, empty and at offset 0 of every partition, unless it exists. Safe to call concurrently.
- * @param readTablesSql gives the SQL that creates its tables
+ * @param readTablesSql returns the SQL that creates its tables
  */
 export async function createReadModel(
   readTablesSql: () => Promise<string>,
@@ -60,14 +59,14 @@ export async function createReadModel(
   });
 }
 
-/** The read model was replaced by another one since this process opened it. */
+/** Another read model has replaced the one that this process opened. */
 export class ReadModelReplaced extends Error {
   override readonly name = 'ReadModelReplaced';
 }
 
 /**
- * Remembers which read model this is. The check that it resolves to rejects with ReadModelReplaced once another one has
- * its name.
+ * Remembers the present read model. Resolves to a check, which rejects with ReadModelReplaced once another read model
+ * has its name.
  */
 export async function rememberReadModel({ pool }: Pick<Database, 'pool'>): Promise<() => Promise<void>> {
   const identify = async (): Promise<unknown> =>

@@ -4,15 +4,29 @@ import type { EventData } from '../language/events/event.ts';
 import type { EventLog } from './event-log.ts';
 import { partitionOf } from './partition.ts';
 
-/**
- * Appends an event that cannot be refused to the partition of its team. Retries must pass the same `commandId`. Rejects
- * as `EventLog.append` does.
- */
+/** An event that cannot be refused. */
+interface Fact {
+  readonly data: EventData & { readonly teamId: string };
+  /**
+   * Retries pass the same one. So do processes that see the same fact in the read model (`commandIdOf`): it takes
+   * effect once.
+   */
+  readonly commandId: string;
+}
+
+/** Appends an event that cannot be refused to the partition of its team. Rejects as `EventLog.append` does. */
 export async function recordFact(
   log: EventLog,
-  data: EventData & { readonly teamId: string },
-  commandId: string = randomUUIDv7(),
+  data: Fact['data'],
+  commandId: Fact['commandId'] = randomUUIDv7(),
 ): Promise<void> {
   const envelope = { commandId, notAfter: null, requestDigest: null };
   await log.append(partitionOf(data.teamId, log.partitions), encodeEvent(envelope, data));
+}
+
+/** Appends several. Rejects as `EventLog.append` does, once all have been tried. */
+export async function recordFacts(log: EventLog, facts: readonly Fact[]): Promise<void> {
+  const sent = await Promise.allSettled(facts.map(({ data, commandId }) => recordFact(log, data, commandId)));
+  const failed = sent.find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') throw failed.reason;
 }

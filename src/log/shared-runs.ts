@@ -1,6 +1,6 @@
 /**
- * Does the same work for many callers at once: who calls while it is being done shares the next run, which sees all
- * that was there at the call.
+ * Shares runs of the same work among callers. A caller during a run shares the next run, which sees everything that was
+ * there at the call.
  */
 export class SharedRuns<T> {
   readonly #work: () => Promise<T>;
@@ -11,7 +11,7 @@ export class SharedRuns<T> {
     this.#work = work;
   }
 
-  /** Settles as a run does that begins after this call. */
+  /** Settles as the next run that begins after this call does. */
   run(): Promise<T> {
     if (this.#running === null) return this.#begin();
     this.#next ??= this.#running

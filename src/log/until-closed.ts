@@ -1,34 +1,34 @@
 /**
- * Closes the parts of a process that stops. A part that hangs must not keep the process alive: at a deadline it is left
- * as it is.
+ * Closes the parts of a process that is stopping. A part that hangs must not keep the process alive, so it is abandoned
+ * at a deadline.
  */
 import type { Logger } from 'pino';
 
-/** How often the log says what is still waited for, in milliseconds. */
+/** The interval at which the log names the parts that are still being closed, in milliseconds. */
 const interval = 5000;
 
 /** How long each later part may take once the deadline has passed, in milliseconds. */
 const lateMs = 1000;
 
-/** What is being closed. */
+/** The parts that are being closed. */
 const underWay = new Set<string>();
 
 const deadline = new AbortController();
 
-/** Passes the deadline: whatever is still being closed is given up, and the process will end with exit code 1. */
+/** Passes the deadline: parts that are still being closed are abandoned, and the process will end with exit code 1. */
 export function giveUpClosing(): void {
   deadline.abort();
 }
 
-/** What is still being closed, in the order in which that was begun. */
+/** The parts that are still being closed, in the order in which closing them began. */
 export function stillClosing(): readonly string[] {
   return [...underWay];
 }
 
 /**
- * Waits until something is closed. If that takes long, the log says what it is: a supervisor may kill the process
- * before it ends by itself. Gives it up at the deadline (`giveUpClosing`), and then the exit code is 1. Rejects as
- * `closing` does before that.
+ * Waits until a part is closed. If that takes long, the log names the part, because a supervisor may kill the process
+ * before it ends by itself. At the deadline (`giveUpClosing`) the part is abandoned, and the exit code is 1. Before
+ * that, rejects as `closing` does.
  */
 export async function untilClosed(
   what: string,
@@ -55,7 +55,7 @@ export async function untilClosed(
   });
 }
 
-/** The same for something that ends in time by itself: it is never given up. */
+/** As `untilClosed`, for a part that ends in time by itself: it is never abandoned. */
 export function untilEnded(what: string, closing: Promise<unknown>, logger: Pick<Logger, 'warn'>): Promise<void> {
   return tellingOf(what, logger, async () => {
     await closing;

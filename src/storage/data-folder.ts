@@ -19,7 +19,7 @@ const problems: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'its name is too long; name another folder',
 };
 
-/** For example in `/proc`: the parent folder exists. */
+/** For `mkdir` that fails with ENOENT although the parent folder exists, for example in `/proc`. */
 const nothingCanBeMade = 'its file system lets nobody make folders there; name another folder';
 
 /**
@@ -45,8 +45,8 @@ export async function inDataFolder<T>(
 }
 
 /**
- * Creates a folder and its missing parents. Rejects with the error of the system. The recursive `mkdir` of Node 24 does
- * not: if nothing can be created it never ends (`/proc`), or reports a wrong cause (a read-only file system).
+ * Creates a folder and its missing parents. Rejects with the system's error. The recursive `mkdir` of Node 24 cannot be
+ * used: in `/proc` it never ends, and on a read-only file system it reports a wrong cause.
  */
 export async function makeFolder(path: string): Promise<void> {
   try {

@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net';
 
-/** Whether only this machine reaches an address to listen on. */
+/** Whether a server that listens on this address is reachable only from its own machine. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }

@@ -49,14 +49,17 @@ test.each<[string, unknown, string]>([
 });
 
 test.each<[unknown, string]>([
-  [{}, 'rows: they are missing'],
-  [{ row: [{ a: 1 }] }, 'the body: it may not have "row". Rows come in an array: send one row as [{...}]'],
-  [{ a: 1 }, 'the body: it may not have "a". Rows come in an array: send one row as [{...}]'],
+  [{}, 'rows: required'],
+  [{ row: [{ a: 1 }] }, 'the body: must not have "row". Rows come in an array: send one row as [{...}]'],
+  [{ a: 1 }, 'the body: must not have "a". Rows come in an array: send one row as [{...}]'],
   [{ rows: { a: 1 } }, 'rows: must be an array: send one row as [{...}]'],
   [{ rows: [{ a: 1 }], more: 1 }, 'the body: Unrecognized key: "more"'],
-  [{ rows: null }, 'rows: must be an array of rows; a stash stands alone, as {"$stashID": ...}'],
-  [{ rows: 'a' }, 'rows: must be an array of rows; a stash stands alone, as {"$stashID": ...}'],
-  [{ rows: { $stashID: 'x' } }, 'rows: must be an array of rows; a stash stands alone, as {"$stashID": ...}'],
+  [{ rows: null }, 'rows: must be an array of rows. To add the rows of a stash, send only {"$stashID": ...}'],
+  [{ rows: 'a' }, 'rows: must be an array of rows. To add the rows of a stash, send only {"$stashID": ...}'],
+  [
+    { rows: { $stashID: 'x' } },
+    'rows: must be an array of rows. To add the rows of a stash, send only {"$stashID": ...}',
+  ],
   [{ $stashID: 'x', rows: [] }, 'the body: Unrecognized key: "$stashID"'],
   [{ $stashID: 'x', more: 1 }, 'the body: Unrecognized key: "more"'],
   [

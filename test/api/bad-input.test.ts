@@ -11,7 +11,7 @@ const { client } = useApi();
 const malformed = '400 request_validation_error';
 const misfit = '422 column_has_invalid_value';
 const types = { a: 'json', s: 'string', n: 'number' };
-const nested = (depth: number, open = '[', close = ']'): string => open.repeat(depth) + close.repeat(depth);
+const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 
 /** Sends one row's text to every endpoint that takes rows. `isDropped`: but not where its cells would be dropped. */
 async function sendRow(
@@ -55,65 +55,28 @@ async function expectRefused(name: string, row: string | Uint8Array, isDropped: 
   expect((await client().head(table!.path)).version).toBe(table!.version);
 }
 
+/** The reader of rows refuses many more (test/unit/language/formats/json-row-reader.test.ts): these are of each kind. */
 describe('a row that is malformed is refused by every endpoint, and nothing changes', () => {
   test.each<[string, string | Uint8Array]>([
     ['no end', '{"n":1'],
     ['an end too many', '{"n":1}}'],
-    ['no value', '{"n":}'],
-    ['no colon', '{"n" 1}'],
-    ['no quotes', '{n:1}'],
-    ['single quotes', "{'n':1}"],
     ['a comma too many', '{"n":1,}'],
-    ['no comma', '{"n":1 "s":""}'],
-    ['a comment', '{"n":1/* x */}'],
-    ['undefined', '{"n":undefined}'],
     ['NaN', '{"n":NaN}'],
-    ['Infinity', '{"n":-Infinity}'],
-    ['True', '{"a":True}'],
-    ['a plus sign', '{"n":+1}'],
-    ['a leading zero', '{"n":01}'],
-    ['no digit after the point', '{"n":1.}'],
-    ['no digit before the point', '{"n":.5}'],
-    ['no exponent', '{"n":1e}'],
-    ['hexadecimal', '{"n":0x10}'],
-    ['a lone minus', '{"n":-}'],
     ['a newline in a string', '{"s":"a\nb"}'],
-    ['a tab in a string', '{"s":"a\tb"}'],
-    ['an unknown escape', '{"s":"\\x41"}'],
-    ['a short escape', '{"s":"\\u00"}'],
-    ['an unfinished string', '{"s":"a}'],
     ['a key twice', '{"n":1,"n":1}'],
-    ['a key twice, once escaped', '{"n":1,"\\u006e":2}'],
-    ['an unknown key twice', '{"zz":1,"zz":1}'],
+    ['an unknown key twice, once escaped', '{"zz":1,"\\u007az":1}'],
     ['$rowID twice', '{"$rowID":"x","$rowID":"x"}'],
-    ['__proto__ twice', '{"__proto__":1,"__proto__":1}'],
     ['U+0000 in a column ID', '{"\\u0000":1}'],
-    ['a raw U+0000', '{"s":"\0"}'],
     ['a lone surrogate in a column ID', '{"\\ud800":1}'],
-    ['1e400', '{"n":1e400}'],
-    ['-1e400', '{"n":-1e400}'],
     ['1e400 in a string column', '{"s":1e400}'],
     ['1e400, nested', '{"a":{"b":[1e400]}}'],
-    ['400 digits', `{"n":${'9'.repeat(400)}}`],
     ['invalid UTF-8 in a string', Buffer.concat([Buffer.from('{"s":"'), Buffer.from([0xff]), Buffer.from('"}')])],
-    ['UTF-8 cut short', Buffer.concat([Buffer.from('{"s":"'), Buffer.from([0xc3]), Buffer.from('"}')])],
-    ['overlong UTF-8', Buffer.concat([Buffer.from('{"s":"'), Buffer.from([0xc0, 0xaf]), Buffer.from('"}')])],
-    [
-      'a surrogate in UTF-8',
-      Buffer.concat([Buffer.from('{"s":"'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')]),
-    ],
     ['invalid UTF-8 in a column ID', Buffer.concat([Buffer.from('{"'), Buffer.from([0xff]), Buffer.from('":1}')])],
     ['nesting of 33', `{"a":${nested(33)}}`],
-    ['nesting of 33 in objects', `{"a":${nested(32, '{"a":', '}').replace('}', '{}}')}}`],
-    ['nesting of 5,000', `{"a":${nested(5_000)}}`],
-    ['nesting of 100,000', `{"a":${nested(100_000)}}`],
     ['nesting of 100,000 that never ends', `{"a":${'['.repeat(100_000)}`],
     ['an empty column ID', '{"":1}'],
     ['a column ID of 257 bytes', `{"${'x'.repeat(257)}":1}`],
     ['null', 'null'],
-    ['an array', '[]'],
-    ['a number', '1'],
-    ['a string', '"x"'],
     ['nothing but a blank', ' , {}'],
   ])('every endpoint refuses a row with %s', (name, row) => expectRefused(name, row, false));
 });
@@ -323,17 +286,7 @@ describe('bodies around their rows', () => {
   test.each<[string, string, string]>([
     ['blanks everywhere', ' \r\n\t[ { "n" : 1 } , {\n} ] \n', '201'],
     ['text after the end', '[{"n":1}]x', malformed],
-    ['a second body', '[{"n":1}][]', malformed],
-    ['U+0000 after the end', '[{"n":1}]\0', malformed],
-    ['no comma between rows', '[{"n":1}{"n":2}]', malformed],
-    ['a comma at the end', '[{"n":1},]', malformed],
-    ['a comma at the beginning', '[,{"n":1}]', malformed],
-    ['the wrong bracket', '[{"n":1}}', malformed],
     ['rows twice', '{"rows":[{"n":1}],"rows":[{"n":1}]}', malformed],
-    ['nothing but blanks', ' \n ', malformed],
-    ['a byte order mark and nothing else', '\ufeff', malformed],
-    ['vertical tab', '[\u000b]', malformed],
-    ['no-break space', '[\u00a0]', malformed],
   ])('a body is taken or refused by what is around its rows: %s', async (_, body, outcome) => {
     const table = await createTable(client(), [{ n: 1 }], types);
     const act = async (): Promise<void> => {

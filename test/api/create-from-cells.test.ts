@@ -536,7 +536,7 @@ describe('creating a table', () => {
   });
 
   test.each<[string, string, Record<string, string>, string, string]>([
-    ['', 'a\n1\n', csv, malformed, 'name: it is missing'],
+    ['', 'a\n1\n', csv, malformed, 'name: required'],
     ['name=n&schema=x', 'a\n1\n', csv, malformed, 'schema'],
     [
       'name=n',

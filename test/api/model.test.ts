@@ -8,6 +8,7 @@ import {
   commandArb,
   createArb,
   type Add,
+  type Alter,
   type Ask,
   type Command,
   type Create,
@@ -134,11 +135,37 @@ class Run {
     this.#rise(answer.version!);
   }
 
-  async #change(command: Add | Overwrite | Patch | Delete, known: Known): Promise<void> {
+  async #alter({ remove, types, add, order, clears, match }: Alter, known: Known): Promise<void> {
+    const { model } = known;
+    const ifMatch = versionFor(match, model.version, model.version);
+    const columnsIn = (columns: Alter['add']): unknown =>
+      columns.map(([id, type]) => ({ id, type: typeInSchema(type) }));
+    const answer = await this.#client.patch(
+      `/tables/${known.id}?onMisfit=${clears ? 'clear' : 'abort'}`,
+      { remove, columns: columnsIn(types), add: columnsIn(add), order },
+      headersFor(ifMatch),
+    );
+    const outcome = model.changeColumns({ remove, types, add, order, clears }, ifMatch);
+    const moved = this.#expectOutcome(answer, outcome, '200', model.version);
+    if ('error' in outcome) return;
+    if (clears) {
+      const misfits = answer.json.data.misfits as { id: string; cells: number }[];
+      expect(new Map(misfits.map(({ id, cells }) => [id, cells]))).toEqual(outcome.misfits);
+    }
+    if (moved === null) return;
+    outcome.take(answer.version!, []);
+    this.#rise(answer.version!);
+    const { columns } = (await this.#client.get(`/tables/${known.id}`)).json.data.schema;
+    expect(columns).toEqual(columnsIn([...model.columns]));
+  }
+
+  async #change(command: Add | Overwrite | Patch | Delete | Alter, known: Known): Promise<void> {
     const { model } = known;
     const path = `/tables/${known.id}/rows`;
     if (command.kind === 'overwrite') {
       await this.#overwrite(command, known);
+    } else if (command.kind === 'alter') {
+      await this.#alter(command, known);
     } else if (command.kind === 'add') {
       const { stash, mode, match } = command;
       const given = Array.from({ length: command.times }, () => command.rows).flat();
@@ -235,16 +262,18 @@ class Run {
     expect(answer.json.data.map(entriesOf)).toEqual(found.map(entriesOf));
   }
 
-  async #expectUnknown(command: Add | Overwrite | Patch | Delete): Promise<void> {
+  async #expectUnknown(command: Add | Overwrite | Patch | Delete | Alter): Promise<void> {
     const path = `/tables/${unknownTableId}/rows`;
     const answer =
       command.kind === 'add'
         ? await this.#client.post(path, textOfRows(command.rows))
         : command.kind === 'overwrite'
           ? await this.#client.put(`/tables/${unknownTableId}`, textOfRows(command.rows))
-          : command.kind === 'patch'
-            ? await this.#client.patch(`${path}/${unknownRowId}`, textOf(command.cells))
-            : await this.#client.delete(`${path}/${unknownRowId}`);
+          : command.kind === 'alter'
+            ? await this.#client.patch(`/tables/${unknownTableId}`, { remove: command.remove })
+            : command.kind === 'patch'
+              ? await this.#client.patch(`${path}/${unknownRowId}`, textOf(command.cells))
+              : await this.#client.delete(`${path}/${unknownRowId}`);
     expect(outcomeOf(answer)).toBe('404 table_not_found');
   }
 }

@@ -468,7 +468,7 @@ describe('a large patch', () => {
       'another row ID and a long cell',
       { ...longCell, $rowID: unknownRowId },
       '400 request_validation_error',
-      '$rowID: it must be the ID of the row that is patched, or absent',
+      '$rowID: must be absent, or the ID of the patched row',
     ],
   ])('a large patch with %s is refused', async (_name, body, outcome, message) => {
     const path = `${table.path}/${table.rowIds[0]}`;

@@ -206,7 +206,7 @@ describe('a patch of a table', () => {
     ['a column without a name', '{"columns":[{"id":"a"}]}'],
     ['an empty display name', '{"columns":[{"id":"a","displayName":""}]}'],
     ['a display name that is no text', '{"columns":[{"id":"a","displayName":5}]}'],
-    ['a type', '{"columns":[{"id":"a","displayName":"A","type":"string"}]}'],
+    ['an unknown type', '{"columns":[{"id":"a","displayName":"A","type":"text"}]}'],
     ['an ID that is no text', '{"columns":[{"id":1,"displayName":"A"}]}'],
     [
       'too many columns',

@@ -4,7 +4,7 @@
  */
 
 /** A test, as Jest's `--json` has it. */
-export interface TestResult {
+interface TestResult {
   readonly fullName: string;
   /** `passed`, `failed`, or why it did not run. */
   readonly status: string;

@@ -100,7 +100,7 @@ test('a partition halts at an event that cannot be projected, and goes on when i
     expect(status).toMatchObject({
       code: 1,
       stdout: expect.stringContaining(
-        `Partition ${partition} takes no writes: ${reason}.\n  It is tried again when a process is restarted.\n`,
+        `Partition ${partition} takes no writes: ${reason}.\n  Restart a process to try again.\n`,
       ),
     });
     expect(status.stdout).not.toContain('is not projected to the end');

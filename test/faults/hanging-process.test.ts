@@ -112,7 +112,7 @@ test('it is not ready, names the partition, and ends itself with exit code 1', a
   expect((await oldestAppend(alone)).seconds).toBeGreaterThan(seconds);
   expect((await fetch(`${alone.url}/livez`)).status).toBe(200);
   expect(await ended).toBe(1);
-  expect(alone.output()).toContain('This process hangs, and ends so that it is started anew.');
+  expect(alone.output()).toContain('This process hangs. It ends now, so that it is restarted.');
   expect(alone.output()).toContain('gives up closing its appends to the log');
   expect(await isPostgresRunning(alone.folder)).toBe(false);
 });

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { scale } from '../scale.ts';
 import { findProblems } from '../support/history.ts';
+import { chooseSeed } from '../support/random.ts';
 import { deploy, type Deployment } from './deployment.ts';
 import { randomFrom, work, type Mix } from './load.ts';
 import { createRecordedTable, historyOf, RecordedTable } from './recorded-table.ts';
@@ -42,8 +43,7 @@ describe('histories', () => {
     ['small writes', small],
     ['small and large writes', all],
   ])('histories of %s are linearizable', async (_name, mix) => {
-    const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
-    process.stderr.write(`SEED=${seed}\n`);
+    const seed = chooseSeed();
     const { tableId, rows, recorder } = await createRecordedTable(deployment.clients[0]!, 8);
     const endAt = performance.now() + scale.historyMs;
     await Promise.all(

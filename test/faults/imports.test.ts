@@ -24,7 +24,7 @@ afterEach(async () => {
 test(
   `imports are whole or not there, in ${kills} kills`,
   async () => {
-    process.stderr.write(`SEED=${seed} KILLS=${kills}\n`);
+    process.stderr.write(`KILLS=${kills}\n`);
     const killed = (service = await KilledService.start());
     const client = new Client(killed.url, await killed.token());
     const problems = await findImportProblems(

@@ -23,7 +23,7 @@ interface Span {
 }
 
 /** One client, its table, and all that it was told of it. */
-export class Importer {
+class Importer {
   readonly problems: string[] = [];
   /** How many imports were acknowledged. */
   imports = 0;

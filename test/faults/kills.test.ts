@@ -12,6 +12,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { scale } from '../scale.ts';
 import { Client } from '../support/client.ts';
 import { findProblems } from '../support/history.ts';
+import { chooseSeed } from '../support/random.ts';
 import { freePort, launchServer, sleepUntil, startServer, untilReady, type TestServer } from '../support/server.ts';
 import { limitMs } from '../support/time-limits.ts';
 import { kill, killEverything, postmasterOf, processesOf, untilGone } from './kill.ts';
@@ -22,7 +23,7 @@ import { verify } from './verify.ts';
 import { chooseVictims, pickVictim, type Victim } from './victims.ts';
 
 const kills = scale.kills;
-const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+const seed = chooseSeed();
 const mix: Mix = { patch: 12, add: 4, delete: 3, head: 1, addBlock: 0.6, addBody: 0.5, addRefused: 0.3, create: 0.3 };
 
 let folder: string;
@@ -70,7 +71,7 @@ class Gate {
 test(
   `nothing is lost in ${kills} kills`,
   async () => {
-    process.stderr.write(`SEED=${seed} KILLS=${kills} of ${victims.map(({ name }) => name).join(', ')}\n`);
+    process.stderr.write(`KILLS=${kills} of ${victims.map(({ name }) => name).join(', ')}\n`);
     const random = randomFrom(seed);
     const port = await freePort();
     server = await startServer({ folder, port });
@@ -137,7 +138,6 @@ test(
 );
 
 test('a first start that was cut off is made up for', async () => {
-  process.stderr.write(`SEED=${seed}\n`);
   const random = randomFrom(seed);
   for (let round = 0; round < 4; round += 1) {
     server = await launchServer({ folder });

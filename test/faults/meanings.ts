@@ -8,7 +8,7 @@ import type { Call } from '../support/history.ts';
 import type { Creation, Recorder } from './recorded-table.ts';
 
 /** A row of a table, as it is read in the end. */
-export interface FinalRow {
+interface FinalRow {
   readonly row: string;
   readonly value: string;
 }

@@ -18,7 +18,7 @@ import { kill, withDescendants } from './kill.ts';
 import { findSecondMeanings, readAllRows } from './meanings.ts';
 import { createRecordedTable, RecordedTable, type Recorder } from './recorded-table.ts';
 import { Supervisor, type SupervisedPlace } from './supervisor.ts';
-import { clientsAtWork, seed, survive } from './survive.ts';
+import { clientsAtWork, survive } from './survive.ts';
 import { verify } from './verify.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -116,7 +116,6 @@ async function untilPatched({ calls }: Recorder, count: number): Promise<void> {
 test.each(rounds)(
   'no version and no row ID means two things when a standby without the last commits is promoted (round %i)',
   async () => {
-    process.stderr.write(`SEED=${seed}\n`);
     const { places, clients, supervisor, ...replicated } = await deployWithStandby({ synchronous: false });
     const created = await createRecordedTable(clients[0]!, 8);
     const { tableId, rows, recorder } = created;

@@ -17,7 +17,7 @@ export function recordOf(data: EventData): Uint8Array {
   return encodeEvent({ commandId: randomUUID(), notAfter: null, requestDigest: null }, data).bytes;
 }
 
-export interface FutureTeam {
+interface FutureTeam {
   readonly id: string;
   readonly token: string;
   readonly partition: number;

@@ -8,6 +8,7 @@ import { scale } from '../scale.ts';
 import { Client } from '../support/client.ts';
 import { findProblems } from '../support/history.ts';
 import { createDatabase } from '../support/postgres.ts';
+import { chooseSeed } from '../support/random.ts';
 import { startServer } from '../support/server.ts';
 import { killEverything, postmasterOf, processesOf, untilGone } from './kill.ts';
 import { randomFrom, work, type Mix } from './load.ts';
@@ -32,8 +33,7 @@ test.each(Array.from({ length: scale.startsAtOnce }, (_, at) => at + 1))(
 );
 
 test('SIGTERM under load: what is under way is answered, nothing is lost, no process is left', async () => {
-  const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
-  process.stderr.write(`SEED=${seed}\n`);
+  const seed = chooseSeed();
   const mix: Mix = { patch: 8, add: 4, delete: 2, addBlock: 1, addBody: 1 };
   const random = randomFrom(seed);
   const folder = await mkdtemp(join(tmpdir(), 'tablog-stop-'));

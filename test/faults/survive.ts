@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import type { Client } from '../support/client.ts';
 import { findProblems } from '../support/history.ts';
+import { chooseSeed } from '../support/random.ts';
 import { sleepUntil } from '../support/server.ts';
 import { randomFrom, work, type Mix } from './load.ts';
 import { createRecordedTable, findCreationProblems, historyOf, RecordedTable } from './recorded-table.ts';
@@ -20,13 +21,13 @@ export const mix: Mix = {
 };
 
 /** The seed of this run: SEED, or another one each time. It is printed, so that a failure can be had again. */
-export const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+export const seed = chooseSeed();
 
 const clientsAtOnce = 12;
 
 type Recorded = Awaited<ReturnType<typeof createRecordedTable>>;
 
-export interface Working {
+interface Working {
   /** What the clients are called. Those that work on one table, or for one team, after others need other names. */
   readonly name?: string;
   /** How long each client waits before each step, in milliseconds. */
@@ -62,14 +63,13 @@ export interface Disturbed extends Working {
 }
 
 /** Does something to the service. `acknowledged` gives how many writes were acknowledged so far. */
-export type Disturb = (random: () => number, acknowledged: () => number) => Promise<void>;
+type Disturb = (random: () => number, acknowledged: () => number) => Promise<void>;
 
 /** What is wrong with what clients were told while something was done to the service; none when all of it was true. */
 export async function findProblemsWhile(
   { clients, recoveryMs = 20_000, ...options }: Omit<Disturbed, 'verify'>,
   disturb: Disturb,
 ): Promise<string[]> {
-  process.stderr.write(`SEED=${seed}\n`);
   const created = await createRecordedTable(clients[0]!, 8);
   const { tableId, rows, recorder } = created;
   let goesOn = true;

@@ -23,7 +23,7 @@ afterEach(async () => {
 test(
   `files are whole or not there, in ${kills} kills`,
   async () => {
-    process.stderr.write(`SEED=${seed} KILLS=${kills}\n`);
+    process.stderr.write(`KILLS=${kills}\n`);
     const killed = (service = await KilledService.start({ MAINTENANCE_INTERVAL_MS: '100' }));
     const environment = { DATA_DIR: killed.folder };
     const client = new Client(killed.url, await killed.token());

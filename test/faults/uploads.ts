@@ -28,7 +28,7 @@ interface KnownFile {
   readonly bytes: Buffer;
 }
 
-export class Uploader {
+class Uploader {
   readonly problems: string[] = [];
   readonly files: KnownFile[] = [];
   /** The uploads whose bytes have arrived and that were never completed. */

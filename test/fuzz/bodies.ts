@@ -11,7 +11,7 @@ export interface Body {
 }
 
 /** What bodies are made of, besides the schema. */
-export interface Ingredients {
+interface Ingredients {
   readonly random: Random;
   readonly document: OpenApiDocument;
   /** The secret text of the team: it is in most rows and names. */

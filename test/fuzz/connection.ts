@@ -9,7 +9,7 @@ import type { Delivery } from './deliveries.ts';
 /** How long the service may take for an answer, in milliseconds, however slow the machine is. */
 const patienceMs = limitMs(120_000);
 
-export interface Received extends Pick<AnswerReader, 'answers' | 'rest'> {
+interface Received extends Pick<AnswerReader, 'answers' | 'rest'> {
   /** Whether the service closed the connection, or the client cut it. */
   readonly isClosed: boolean;
 }

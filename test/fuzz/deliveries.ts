@@ -53,7 +53,7 @@ export function whole(request: FuzzRequest): Delivery {
 }
 
 /** The request with the length of its body. */
-export function framed(request: FuzzRequest): Buffer {
+function framed(request: FuzzRequest): Buffer {
   const { body, method } = request;
   const length =
     body !== null || method === 'POST' || method === 'PUT' || method === 'PATCH'

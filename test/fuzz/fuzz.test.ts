@@ -8,6 +8,7 @@ import { useOwnApi, type Team } from '../support/api.ts';
 import { documentOf } from '../support/interface-document.ts';
 import { parseMetrics, sumOf } from '../support/metrics.ts';
 import { verify } from '../faults/verify.ts';
+import { chooseSeed } from '../support/random.ts';
 import { limitMs } from '../support/time-limits.ts';
 import { AnswerChecker } from './check.ts';
 import { Fuzz } from './fuzz.ts';
@@ -24,7 +25,7 @@ const { api } = useOwnApi({
   MAINTENANCE_INTERVAL_MS: '1000',
 });
 
-const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
+const seed = chooseSeed();
 const connections = Number(process.env['CONNECTIONS'] ?? 9);
 /**
  * At the end of each, memory is measured, and all wait for the client whose unfinished request is given up after 20
@@ -81,7 +82,7 @@ test('the checks find planted faults', async () => {
 test(
   'every answer is one that the document describes, and of the team that asks',
   async () => {
-    process.stderr.write(`SEED=${seed} CONNECTIONS=${connections}\n`);
+    process.stderr.write(`CONNECTIONS=${connections}\n`);
     const document = await documentOf(api().url);
     const urls = api()
       .processes.filter(({ role }) => role !== 'projector')

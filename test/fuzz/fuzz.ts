@@ -9,7 +9,7 @@ import { learn } from './learn.ts';
 import { RequestMaker, type FuzzRequest } from './requests.ts';
 import { Things, type FuzzTeam } from './things.ts';
 
-export interface FuzzOptions {
+interface FuzzOptions {
   readonly urls: readonly string[];
   readonly document: InterfaceDocument;
   /** Teams that send requests; each also names what the others have. */

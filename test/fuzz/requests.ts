@@ -25,7 +25,7 @@ export interface FuzzRequest {
 }
 
 /** What its token allows; `none`: it has no valid token. */
-export type Rights = 'all' | 'read' | 'app' | 'operator' | 'none';
+type Rights = 'all' | 'read' | 'app' | 'operator' | 'none';
 
 interface Operation {
   readonly method: string;

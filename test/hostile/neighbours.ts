@@ -1,5 +1,4 @@
 /** A team that means harm, and another one of the same partition, which must not notice. */
-import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { partitionCount, partitionOf } from '../../src/log/partition.ts';
@@ -73,9 +72,4 @@ export async function metric(
 ): Promise<number> {
   const answer = await fetch(`${url}/metrics`);
   return sumOf(parseMetrics(await answer.text()), name, labels)!;
-}
-
-/** The most memory that a process has ever had, in MiB. */
-export async function peakMemory(pid: number): Promise<number> {
-  return Number(/VmHWM:\s+(\d+) kB/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
 }

@@ -158,7 +158,7 @@ test('it waits for no transaction that reads', async () => {
   await move('postgres', async () => logs);
 });
 
-test('a log stays in Kafka while processes use another read model, and anywhere while a replay is under way', async () => {
+test('a log stays in Kafka while processes use another read model, and in either place while a replay runs', async () => {
   const { logs } = await openLogs();
   const own = await ReadModelUse.share(url(), readModelSchema);
   closers.push(() => own.end());
@@ -169,7 +169,7 @@ test('a log stays in Kafka while processes use another read model, and anywhere 
   await other.query('select pg_advisory_unlock_all()');
   const rebuilding = await connect();
   await rebuilding.query('select pg_advisory_lock($1)', [advisoryLocks.replaceReadModel]);
-  await expect(move('postgres', async () => logs)).rejects.toThrow('a replay is under way');
+  await expect(move('postgres', async () => logs)).rejects.toThrow('a replay is running');
   await use.kafka();
   await rebuilding.query('select pg_advisory_unlock_all()');
   await move('postgres', async () => logs);

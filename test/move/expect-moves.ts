@@ -5,6 +5,7 @@ import type { LogKind } from '../../src/log/postgres/log-place.ts';
 import { Client } from '../support/client.ts';
 import { findProblems } from '../support/history.ts';
 import { untilDone } from '../support/jobs.ts';
+import { chooseSeed } from '../support/random.ts';
 import { freePort, sleepUntil } from '../support/server.ts';
 import { outputOf } from '../support/tablog.ts';
 import { randomFrom, work, type Mix } from '../faults/load.ts';
@@ -23,8 +24,7 @@ const isIn: Readonly<Record<LogKind, string>> = {
 
 /** Moves the log to the other kind and back under load, with so many kills of the command each way. */
 export async function expectMoves(service: MovedService, kills: number): Promise<void> {
-  const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
-  process.stderr.write(`SEED=${seed}\n`);
+  const seed = chooseSeed();
   const random = randomFrom(seed);
   const client = new Client(service.urls, await service.token());
   const { tableId, rows, recorder } = await createRecordedTable(client, 8);

@@ -21,13 +21,13 @@ import { scale } from '../scale.ts';
 import { newToken } from '../fixtures/writers/scripted-team.ts';
 import { Client } from '../support/client.ts';
 import { createDatabase } from '../support/postgres.ts';
-import { Random } from '../support/random.ts';
+import { chooseSeed, Random } from '../support/random.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { createTable } from '../support/tables.ts';
 import { outputOf, runTablog } from '../support/tablog.ts';
 import { untilRestored } from '../support/until-restored.ts';
 import { upload } from '../support/uploads.ts';
-import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
+import { createGeneratedLog, type GeneratedLog } from './generated-log.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -323,8 +323,8 @@ test('a set that was changed, or that is not signed, is not restored unless that
   const refusals = [
     [{ ...manifest, localKeys: `${manifest.localKeys}0` }, [], 'is not signed with this passphrase'],
     [unsigned, [], 'is not signed'],
-    [{ ...manifest, notes: elsewhere }, ['--unsigned'], 'which is no table of notes'],
-    [{ ...manifest, tables: manifest.tables.slice(1) }, ['--unsigned'], 'which it does not name'],
+    [{ ...manifest, notes: elsewhere }, ['--unsigned'], 'which is not a table of notes'],
+    [{ ...manifest, tables: manifest.tables.slice(1) }, ['--unsigned'], 'does not name that table'],
   ] as const;
   for (const [changed, flags, refusal] of refusals) {
     const { set, name } = await writeSet(changed);
@@ -338,7 +338,7 @@ test('a set that was changed, or that is not signed, is not restored unless that
   expect(signature).toMatchObject({ hmac: expect.any(String) });
   expect(await runTablog(['restore', backups, '--without-keys'], place)).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('Say with --key-file'),
+    stderr: expect.stringContaining('Give --key-file'),
   });
   // From before manifests were signed.
   const { set, name } = await writeSet(formerOf(unsigned));
@@ -398,19 +398,19 @@ test('rows that are not those of the digests are not put in place; the log has t
   }
 });
 
-test('another passphrase is refused, and nothing is restored', async () => {
+test('a wrong passphrase is refused, and nothing is restored', async () => {
   const other = join(folder, 'other');
   await writeFile(other, 'another passphrase');
   const place = await emptyPlace('refused');
   const refused = await runTablog(['restore', backups, '--key-file', other], place);
-  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('the passphrase is another one') });
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('the passphrase is wrong') });
   expect(await runTablog(['restore', backups, '--unsigned', '--key-file', other], place)).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('The keys cannot be decrypted'),
   });
   expect(await runTablog(['backup', 'verify', backups, '--key-file', other], {})).toMatchObject({
     code: 1,
-    stdout: expect.stringContaining('the passphrase is another one'),
+    stdout: expect.stringContaining('the passphrase is wrong'),
   });
   expect(await runTablog(['backup', backups], source)).toMatchObject({
     code: 1,
@@ -432,7 +432,7 @@ test('a set whose manifest is damaged is named, and the next backup goes on from
     const { code, stdout, stderr } = await runTablog(['backup', backups, '--key-file', keyFile, '--json'], source);
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: expect.stringContaining(`The manifest of set ${id} is damaged. This backup does not go on from it.`),
+      stderr: expect.stringContaining(`The manifest of set ${id} is damaged. This backup does not build on it.`),
     });
     expect(JSON.parse(stdout).stored.packs).toBeLessThan(packs / 2);
   } finally {
@@ -448,7 +448,7 @@ test('removal leaves the kept sets whole; a damaged pack is found, and is not re
   expect(removed.sets.length).toBeGreaterThan(1);
   const listed: { readonly id: string }[] = JSON.parse(await outputOf(['backup', 'list', backups, '--json'], {}));
   expect(listed).toHaveLength(1);
-  expect(await runTablog(verify, {})).toMatchObject({ code: 0, stdout: expect.stringContaining('is what was stored') });
+  expect(await runTablog(verify, {})).toMatchObject({ code: 0, stdout: expect.stringContaining('is undamaged') });
   const packs = (await readdir(join(backups, 'packs'), { recursive: true, withFileTypes: true })).filter((entry) =>
     entry.isFile(),
   );
@@ -469,7 +469,7 @@ test('removal leaves the kept sets whole; a damaged pack is found, and is not re
       .packs;
   };
   expect(await stored()).toBeLessThan(await stored('--full'));
-  expect(await runTablog(verify, {})).toMatchObject({ code: 0, stdout: expect.stringContaining('is what was stored') });
+  expect(await runTablog(verify, {})).toMatchObject({ code: 0, stdout: expect.stringContaining('is undamaged') });
 });
 
 test('a read model that lacks events is not backed up, unless that is said', async () => {

@@ -6,7 +6,8 @@ import type { EventType } from '../../src/language/events/event.ts';
 import { quotas } from '../../src/language/events/quota.ts';
 import type { RefusalType } from '../../src/language/values/refusal.ts';
 import { verify } from '../../src/operations/replay/verify.ts';
-import { chooseSeed, createGeneratedLog, openReadModel, type GeneratedLog } from './generated-log.ts';
+import { chooseSeed } from '../support/random.ts';
+import { createGeneratedLog, openReadModel, type GeneratedLog } from './generated-log.ts';
 
 let generated: GeneratedLog;
 

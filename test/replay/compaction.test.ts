@@ -10,7 +10,8 @@ import type { PageQueries } from '../../projections/tables/pages.queries.ts';
 import type { Database } from '../../src/storage/database/database.ts';
 import { verify } from '../../src/operations/replay/verify.ts';
 import { scale } from '../scale.ts';
-import { chooseSeed, createGeneratedLog, openReadModel, type GeneratedLog } from './generated-log.ts';
+import { chooseSeed } from '../support/random.ts';
+import { createGeneratedLog, openReadModel, type GeneratedLog } from './generated-log.ts';
 
 let generated: GeneratedLog;
 let database: Database;

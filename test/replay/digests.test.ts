@@ -9,11 +9,12 @@ import { engineSections } from '../../src/log/log.sections.ts';
 import { models, readModelSchema } from '../../projections/models.ts';
 import { compactOnce } from '../../projections/tables/compaction.ts';
 import type { Service } from '../../src/app/service.ts';
+import { chooseSeed } from '../support/random.ts';
 import { rebuild } from '../support/rebuild.ts';
 import { runTablog } from '../support/tablog.ts';
 import { openOperator } from '../support/open-operator.ts';
 import { DrivenTeam, logOf } from './driven-team.ts';
-import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
+import { createGeneratedLog, type GeneratedLog } from './generated-log.ts';
 
 const rebuilt = `${readModelSchema}_rebuilt`;
 const signal = new AbortController().signal;

@@ -11,7 +11,7 @@ import type { Random } from '../support/random.ts';
 
 const hour = 3_600_000;
 
-export interface EventSenderOptions {
+interface EventSenderOptions {
   readonly log: EventLog;
   readonly random: Random;
   readonly teamId: string;

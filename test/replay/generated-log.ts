@@ -24,13 +24,6 @@ export interface GeneratedLog {
 /** No queue limits: the generator bounds its own concurrency. */
 const unbounded = { APPEND_QUEUE_EVENTS_MAX: '1000000', APPEND_QUEUE_BYTES_MAX: String(2 ** 32) };
 
-/** The seed of this run: SEED, or one from the clock. Printed, so that a failure can be reproduced. */
-export function chooseSeed(): number {
-  const seed = Number(process.env['SEED'] ?? Date.now() % 2 ** 32);
-  process.stderr.write(`SEED=${seed}\n`);
-  return seed;
-}
-
 /** Appends the events as the service does, each decided and stored with its batch. */
 export async function createGeneratedLog(plan: LogPlan): Promise<GeneratedLog> {
   const [created, home] = await Promise.all([createDatabase(), createLog()]);

@@ -7,9 +7,9 @@ import { RememberedTables } from '../../projections/tables/remembered-tables.ts'
 import type { Service } from '../../src/app/service.ts';
 import { verify } from '../../src/operations/replay/verify.ts';
 import { openOperator } from '../support/open-operator.ts';
-import { Random } from '../support/random.ts';
+import { chooseSeed, Random } from '../support/random.ts';
 import { DrivenTeam, logOf } from './driven-team.ts';
-import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
+import { createGeneratedLog, type GeneratedLog } from './generated-log.ts';
 
 /**
  * Twice as many patches. The first 1,500 records of a partition are on their way before any batch is decided: nothing

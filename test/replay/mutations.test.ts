@@ -22,12 +22,13 @@ import { postgresTypes } from '../../src/storage/database/pipelined-client.ts';
 import { compareReadModels, type ComparedReadModels } from '../../src/log/compare/compare.ts';
 import { digestReadModel, digestSnapshot, type PartitionDigest } from '../../src/log/compare/digest.ts';
 import { DigestCache } from '../../src/log/compare/digest-cache.ts';
+import { chooseSeed } from '../support/random.ts';
 import { rebuild } from '../support/rebuild.ts';
 import { Snapshot } from '../../src/log/compare/snapshot.ts';
 import { cloneDatabase } from '../support/postgres.ts';
 import { runTablog } from '../support/tablog.ts';
 import { scale } from '../scale.ts';
-import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
+import { createGeneratedLog, type GeneratedLog } from './generated-log.ts';
 
 const rebuilt = `${readModelSchema}_verify`;
 let generated: GeneratedLog;
@@ -352,7 +353,7 @@ test('on the command line a difference is told in a line and ends in exit code 1
     const verified = await runTablog(['verify'], { ...generated.environment, DATABASE_URL: url });
     expect(verified).toMatchObject({ code: 1, stderr: expect.stringMatching(onlyProgress) });
     expect(verified.stdout).toMatch(
-      /^The read model is not what the log says.*\nteam \S+: rows: expected \d+, found \d+\n$/,
+      /^The read model does not match the log.*\nteam \S+: rows: expected \d+, found \d+\n$/,
     );
   } finally {
     await drop();

@@ -45,7 +45,7 @@ async function readModels(): Promise<{ readonly id: unknown; readonly names: rea
 }
 
 async function changedOver(): Promise<number[]> {
-  return (await api().outputs()).map((output) => output.split('starts anew with the read model').length - 1);
+  return (await api().outputs()).map((output) => output.split('restarts with the read model').length - 1);
 }
 
 /** The events that are left until a read model is filled, as each process says. */

@@ -62,7 +62,7 @@ const samples = {
   tooLargeNumber: () => `{"n":9007199254740993}`,
 } as const;
 
-export type SampleName = keyof typeof samples;
+type SampleName = keyof typeof samples;
 export const sampleNames = Object.keys(samples) as SampleName[];
 /** Samples that fit, and that read exactly as sent. */
 const usual: readonly SampleName[] = ['plain', 'plain', 'plain', 'sparse'];

@@ -91,7 +91,6 @@ function underLoad(client: Client, work: () => Promise<void>): Promise<void> {
 test(
   `a read model of a new version is filled beside the one that serves, after ${scale.fillKills} kills, and that one goes when nobody uses it any more`,
   async () => {
-    process.stderr.write(`SEED=${seed}\n`);
     const random = randomFrom(seed);
     const databaseUrl = environment['DATABASE_URL']!;
     const old = owned(await startServer({ databaseUrl, environment, nodeArgs: [earlierVersion] }));

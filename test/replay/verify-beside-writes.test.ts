@@ -6,8 +6,9 @@ import { verify } from '../../src/operations/replay/verify.ts';
 import { readModelSchema } from '../../projections/models.ts';
 import type { Service } from '../../src/app/service.ts';
 import { openOperator } from '../support/open-operator.ts';
+import { chooseSeed } from '../support/random.ts';
 import { DrivenTeam, logOf } from './driven-team.ts';
-import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
+import { createGeneratedLog, type GeneratedLog } from './generated-log.ts';
 
 let generated: GeneratedLog;
 let service: Service;

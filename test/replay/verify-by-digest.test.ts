@@ -12,9 +12,10 @@ import type { RowAddress } from '../../src/language/events/row-id.ts';
 import { endsOf, Rebuild } from '../../src/operations/replay/rebuild.ts';
 import { verify, type Verification } from '../../src/operations/replay/verify.ts';
 import { openOperator } from '../support/open-operator.ts';
+import { chooseSeed } from '../support/random.ts';
 import { runTablog } from '../support/tablog.ts';
 import { DrivenTeam, logOf } from './driven-team.ts';
-import { chooseSeed, createGeneratedLog, type GeneratedLog } from './generated-log.ts';
+import { createGeneratedLog, type GeneratedLog } from './generated-log.ts';
 
 const options = { batchEvents: 500, signal: new AbortController().signal, onProgress: (): undefined => undefined };
 let generated: GeneratedLog;
@@ -99,7 +100,7 @@ test('damage is found, and named, in what has changed since, not in what has not
   expect(code).toBe(1);
   expect(stdout).toMatch(
     new RegExp(
-      `^The read model is not what the log says. The first differences:\n(.*\n)*.*${tableId}.*: expected .*-2.*, found .*-98`,
+      `^The read model does not match the log. The first differences:\n(.*\n)*.*${tableId}.*: expected .*-2.*, found .*-98`,
     ),
   );
   expect(await keptSchemas()).toEqual([]);
@@ -117,7 +118,7 @@ test('after a difference nothing is kept: the next run begins anew', async () =>
   await plant(-2);
   const { code, stdout } = await runTablog(['verify', '--by-digest'], generated.environment);
   expect(code).toBe(0);
-  const counts = `${generated.log.partitions} partitions of the read model are what the log says: ${found.events} new events of ${found.events}, `;
+  const counts = `${generated.log.partitions} partitions of the read model match the log: ${found.events} new events of ${found.events}, `;
   expect(stdout).toMatch(new RegExp(`^By their digests, ${counts}\\d+ rows read, [\\d.]+ s\\.\n$`));
 });
 

@@ -87,7 +87,7 @@ const pauseMs = 10;
 const checkInterval = 1000;
 
 /** A binary heap of timers. */
-export class Clock {
+class Clock {
   /** Milliseconds since the simulation began. */
   now = 0;
   #timers: Timer[] = [];

@@ -6,7 +6,7 @@ import { postgresError, type Row, type View } from './view.ts';
 export type Values = readonly any[];
 
 /** The session that runs a statement, with the locks of its server. */
-export interface LockingSession extends Holder {
+interface LockingSession extends Holder {
   readonly server: { readonly locks: Locks };
 }
 

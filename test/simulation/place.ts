@@ -52,7 +52,7 @@ export interface Serving {
 
 export type Role = 'all' | 'api' | 'projector';
 
-export interface PlaceOptions {
+interface PlaceOptions {
   /** Another consumer group than that of the others. */
   readonly group?: ConsumerGroup | null;
   /** The schema of its read model, if that is not the one of the others: this is another version of the service. */

@@ -20,7 +20,7 @@ export function changeStatement(name: string, change: (run: Effect) => Effect): 
 }
 
 /** A statement with what it does. */
-export interface KnownStatement {
+interface KnownStatement {
   readonly handler: Handler;
   readonly texts: readonly string[];
   /** How many parameters it has. */

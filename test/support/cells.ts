@@ -8,7 +8,7 @@ const number = /^[ \t\n\r]*([-+]?)(0|[1-9][0-9]*)?(?:\.([0-9]*))?([eE][+-]?[0-9]
 const digitsMax = [15, 6] as const;
 
 /** The natural type of a text that is not empty. */
-export function naturalTypeOfCell(text: string): string {
+function naturalTypeOfCell(text: string): string {
   if (/^(true|false)$/i.test(text)) return 'boolean';
   const [, sign, whole = '', fraction = ''] = number.exec(text) ?? [];
   const isNumber = whole + fraction !== '' && whole.length <= digitsMax[sign === '+' ? 1 : 0];

@@ -127,3 +127,29 @@ export function presented(value: Json, type: string, text: (value: number) => st
   if (type !== 'string' && type !== 'markdown') return value;
   return typeof value === 'number' ? text(value) : typeof value === 'boolean' ? String(value) : value;
 }
+
+/**
+ * How a value reads in a column that gets another type; undefined if it does not fit. Knows the types of `fits`, and
+ * numbers that JavaScript writes as they were sent.
+ */
+export function converted(value: Json, from: string, to: string): Json | undefined {
+  if (isBelow(from, to)) return presented(value, to);
+  const item = itemOf(to);
+  if (item !== null && Array.isArray(value)) {
+    const items = value.map((each: Json) => (each === null ? undefined : asScalar(each, item)));
+    return items.includes(undefined) ? undefined : (items as Json[]);
+  }
+  if (item !== null) {
+    const one = asScalar(value, item);
+    return one === undefined ? undefined : [one];
+  }
+  if (Array.isArray(value)) return value.length === 1 ? asScalar(value[0] as Json, to) : undefined;
+  return asScalar(value, to);
+}
+
+function asScalar(value: Json, to: string): Json | undefined {
+  if (typeof value !== 'string') return fits(to, value) ? presented(value, to) : undefined;
+  if (to === 'number') return /^\s*-?\d+(\.\d+)?\s*$/.test(value) ? Number(value) : undefined;
+  if (to === 'boolean') return /^(true|false)$/i.test(value) ? value.toLowerCase() === 'true' : undefined;
+  return fits(to, value) ? value : undefined;
+}

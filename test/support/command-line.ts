@@ -21,7 +21,7 @@ export interface Imported {
 }
 
 /** Call these within tests. */
-export interface CommandLine {
+interface CommandLine {
   /** For files. It also stands for the home of whoever runs the command, so that no settings of theirs are read. */
   folder(): string;
   /** The proxy, to which the commands send; reset before each test. */

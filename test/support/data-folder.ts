@@ -6,7 +6,7 @@ import { afterAll, beforeAll } from '@jest/globals';
 import { outputOf, runTablog, type TablogResult } from './tablog.ts';
 
 /** Call these within tests. */
-export interface DataFolder {
+interface DataFolder {
   folder(): string;
   tablog(...args: readonly string[]): Promise<TablogResult>;
   /** Runs a command that must succeed, and gives what it wrote to stdout. */

@@ -17,7 +17,7 @@ import { limitMs } from './time-limits.ts';
 const MODULE = new URL('../../src/storage/embedded/embedded-postgres.ts', import.meta.url).href;
 
 /** Call these within tests. */
-export interface EmbeddedFolder {
+interface EmbeddedFolder {
   /** The folder of the database, which has been started and stopped before. */
   folder(): string;
   /** The folder that it is in. */

@@ -6,7 +6,7 @@ import { newFileName } from '../../src/storage/files/new-file-name.ts';
 import type { ExpectedUpload, FileStore, StoredObject } from '../../src/storage/files/file-store.ts';
 
 /** A store, and how clients send bytes to it. */
-export interface StoreOfTest {
+interface StoreOfTest {
   readonly store: FileStore;
   /** Sends the bytes to the location that `locate` gives. */
   send(upload: ExpectedUpload, bytes: Uint8Array): Promise<void>;

@@ -25,7 +25,7 @@ const meaningful = new Set([
   'ratelimit',
 ]);
 
-export interface AcceptedRequest {
+interface AcceptedRequest {
   readonly method: string;
   /** Path and query. */
   readonly path: string;

@@ -4,7 +4,7 @@
  */
 import { fc } from './property.ts';
 import type { Json } from './column-types.ts';
-import type { Cells, Mode } from './model.ts';
+import type { Cells, ColumnChanges, Mode } from './model.ts';
 
 const typeArb = fc.constantFrom(
   'boolean',
@@ -101,6 +101,13 @@ export interface Overwrite {
   readonly match: string;
 }
 
+/** Changes of columns; many name what is not there. */
+export interface Alter extends ColumnChanges {
+  readonly kind: 'alter';
+  readonly table: number;
+  readonly match: string;
+}
+
 /** A query for the rows whose cell in a column is that of some row, or differs from it, sorted by the column. */
 export interface Ask {
   readonly kind: 'ask';
@@ -131,7 +138,7 @@ export interface DeleteStash {
  * A client's request. Numbers and names in it are resolved among the tables, rows and stashes that exist when it is
  * run.
  */
-export type Command = Create | Add | Overwrite | Patch | Delete | Ask | PutChunk | DeleteStash;
+export type Command = Create | Add | Overwrite | Patch | Delete | Alter | Ask | PutChunk | DeleteStash;
 
 const place = fc.nat(12);
 const stashArb = fc.constantFrom('s', 't');
@@ -165,6 +172,17 @@ const deleteArb: fc.Arbitrary<Delete> = fc.record({
   kind: fc.constant('delete'),
   table: place,
   row: place,
+  match: matchArb,
+});
+const idsArb = fc.uniqueArray(idArb, { maxLength: 1 });
+const alterArb: fc.Arbitrary<Alter> = fc.record({
+  kind: fc.constant('alter'),
+  table: place,
+  remove: fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: idsArb }),
+  types: fc.oneof({ weight: 1, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: cellsArb(idArb, typeArb) }),
+  add: fc.oneof({ weight: 1, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: cellsArb(idArb, typeArb) }),
+  order: fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: idsArb }),
+  clears: fc.boolean(),
   match: matchArb,
 });
 const askArb: fc.Arbitrary<Ask> = fc.record({
@@ -201,6 +219,7 @@ export const commandArb: fc.Arbitrary<Command> = fc.oneof(
   { weight: 3, arbitrary: addArb },
   { weight: 4, arbitrary: patchArb },
   { weight: 2, arbitrary: deleteArb },
+  { weight: 3, arbitrary: alterArb },
   { weight: 2, arbitrary: askArb },
   { weight: 2, arbitrary: overwriteArb },
   { weight: 4, arbitrary: putChunkArb },

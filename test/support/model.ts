@@ -3,13 +3,13 @@
  * is told the version of each change, and knows when there must be none. Numbers are compared by value.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { boundOf, fits, itemOf, naturalType, presented, type Json } from './column-types.ts';
+import { boundOf, converted, fits, itemOf, naturalType, presented, type Json } from './column-types.ts';
 
 /** A row in the order of its keys as sent, which JavaScript objects would change. */
 export type Cells = readonly (readonly [string, Json])[];
 export type Mode = 'abort' | 'dropColumns' | 'updateSchema';
 
-export interface ModelRow {
+interface ModelRow {
   readonly id: string;
   cells: Map<string, Json>;
   /** The row's own version, which a widening does not change. */
@@ -23,6 +23,15 @@ export interface ModelRow {
 export type Outcome =
   | { readonly error: string }
   | { readonly changed: boolean; take(version: bigint, ids: readonly string[]): void };
+
+/** No list names a column twice. */
+export interface ColumnChanges {
+  readonly remove: readonly string[];
+  readonly types: readonly (readonly [id: string, type: string])[];
+  readonly add: readonly (readonly [id: string, type: string])[];
+  readonly order: readonly string[];
+  readonly clears: boolean;
+}
 
 interface Fitted {
   readonly columns: ReadonlyMap<string, string>;
@@ -39,7 +48,7 @@ export class ModelTable {
   version = 0n;
   /** The IDs of all rows that ever existed. */
   readonly issued = new Set<string>();
-  /** The version of the last widening. */
+  /** The version since which older rows read differently. */
   widened = 0n;
 
   /** Columns null: infer them from the first rows. */
@@ -106,6 +115,54 @@ export class ModelTable {
       take: (version) => {
         this.#take(fitted, version);
         if (rowChanges) Object.assign(row, { cells: after, version });
+      },
+    };
+  }
+
+  /** Changes the columns; without `clears`, cells that do not fit a new type refuse it. */
+  changeColumns(
+    { remove, types, add, order, clears }: ColumnChanges,
+    ifMatch: bigint | null,
+  ): Outcome & { readonly misfits?: ReadonlyMap<string, number> } {
+    if (ifMatch !== null && this.version > ifMatch) return { error: '412 precondition_failed' };
+    const known = new Map(this.columns);
+    for (const id of remove) if (!known.has(id)) return { error: '422 column_id_not_found' };
+    for (const id of remove) known.delete(id);
+    for (const [id] of types) if (!known.has(id)) return { error: '422 column_id_not_found' };
+    const before = new Map(known);
+    for (const [id, type] of types) known.set(id, type);
+    for (const [id] of add) if (known.has(id)) return { error: '422 column_id_not_unique' };
+    for (const [id, type] of add) known.set(id, type);
+    for (const id of order) if (!known.has(id)) return { error: '422 column_id_not_found' };
+    const columns = new Map([...order.map((id) => [id, known.get(id)!] as const), ...known]);
+
+    const misfits = new Map<string, number>();
+    const rows = this.rows.map(({ cells }) => {
+      const kept = new Map<string, Json>();
+      for (const [id, value] of cells) {
+        const from = before.get(id);
+        if (from === undefined) continue;
+        const cell = converted(value, from, known.get(id)!);
+        if (cell === undefined) misfits.set(id, (misfits.get(id) ?? 0) + 1);
+        else kept.set(id, cell);
+      }
+      return kept;
+    });
+    if (misfits.size > 0 && !clears) return { error: '422 column_has_invalid_value' };
+    const idsBefore = [...this.columns.keys()];
+    const isReordered = [...columns.keys()]
+      .filter((id) => before.has(id))
+      .some((id, at) => id !== [...before.keys()][at]);
+    const rereads = remove.length > 0 || isReordered || [...before].some(([id, type]) => known.get(id) !== type);
+    const changed = rereads || add.length > 0 || [...columns.keys()].some((id, at) => id !== idsBefore[at]);
+    return {
+      changed,
+      misfits,
+      take: (version) => {
+        this.rows.forEach((row, at) => (row.cells = rows[at]!));
+        this.columns = columns;
+        this.version = version;
+        if (rereads) this.widened = version;
       },
     };
   }

@@ -12,7 +12,7 @@ export const digits = '0123456789'.repeat(10);
 type Ask<T> = (place: string, headers?: Readonly<Record<string, string>>, method?: string) => Promise<T>;
 
 /** Call these within tests. */
-export interface PublicFiles {
+interface PublicFiles {
   /**
    * Asks for a file, or for a path, of the service. Checks that an error has the shape of errors, and that no cache
    * keeps it.

@@ -1,5 +1,12 @@
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
+/** The seed of this run: SEED, or one from the clock. Printed, so that a failure can be reproduced. */
+export function chooseSeed(): number {
+  const seed = Number(process.env['SEED'] ?? Date.now() % 2 ** 32);
+  process.stderr.write(`SEED=${seed}\n`);
+  return seed;
+}
+
 /** Random numbers, reproducible from a seed. Different seeds give independent sequences: the period is 2^128. */
 export class Random {
   readonly #generator: ReturnType<typeof xoroshiro128plus>;

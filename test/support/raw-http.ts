@@ -5,7 +5,7 @@ import { documentOf } from './interface-document.ts';
 import { checkShape } from './shapes.ts';
 import type { Answer } from './client.ts';
 
-export interface RawSend {
+interface RawSend {
   /** Whether the client closes its side after the bytes; otherwise it waits until the service closes the connection. */
   readonly end?: boolean;
   /** The method and path, for checking the shape of the answer. */

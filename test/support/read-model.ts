@@ -6,7 +6,7 @@ import { Database } from '../../src/storage/database/database.ts';
 import { createDatabase } from './postgres.ts';
 
 /** Call these within tests. */
-export interface OwnReadModel {
+interface OwnReadModel {
   url(): string;
   database(): Database;
   /** What else is to be closed, the last one first, before the database is. */

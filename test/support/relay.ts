@@ -11,7 +11,7 @@ import { buffer } from 'node:stream/consumers';
  */
 export type Fault = 'pass' | 'lose' | 'cut' | 'busy' | 'hold';
 
-export interface Passed {
+interface Passed {
   readonly method: string;
   readonly path: string;
   readonly fault: Fault;

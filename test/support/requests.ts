@@ -3,6 +3,7 @@ import type { Event, EventData } from '../../src/language/events/event.ts';
 import type { EventRows, RowSource } from '../../src/language/events/row-source.ts';
 import type { RowAddress } from '../../src/language/events/row-id.ts';
 import type { RowLimits, UploadLimits } from '../../src/language/events/limits.ts';
+import type { RequestedColumnChanges } from '../../src/language/events/table-events.ts';
 import type { StoredFile } from '../../src/language/events/upload-events.ts';
 import { joinRowBodies } from '../../src/language/events/row-bodies.ts';
 import { findRowIdRuns } from '../../src/language/events/row-id-runs.ts';
@@ -175,9 +176,21 @@ export interface AskedPatch {
   readonly name?: string;
   /** Pairs of a column ID and a display name; a list, so that IDs may repeat. */
   readonly columns?: readonly (readonly [id: string, displayName: string | null])[];
+  /** Changes of columns: by default none. */
+  readonly changes?: Partial<RequestedColumnChanges>;
 }
 
-export function patchTable({ ifMatch = null, name, columns = [] }: AskedPatch): Request {
+const noChanges: RequestedColumnChanges = {
+  remove: [],
+  change: [],
+  add: [],
+  order: [],
+  columnsMax: 5,
+  onMisfit: 'abort',
+  tried: null,
+};
+
+export function patchTable({ ifMatch = null, name, columns = [], changes }: AskedPatch): Request {
   return {
     data: {
       type: 'TablePatchRequested',
@@ -186,6 +199,7 @@ export function patchTable({ ifMatch = null, name, columns = [] }: AskedPatch): 
       ifMatch,
       name: name ?? null,
       columns: columns.map(([id, displayName]) => ({ id, displayName })),
+      ...(changes === undefined ? {} : { columnChanges: { ...noChanges, ...changes } }),
     },
   };
 }
@@ -233,7 +247,7 @@ interface AskedOfUpload {
   readonly uploadId?: string;
 }
 
-export interface AskedUpload extends AskedOfUpload {
+interface AskedUpload extends AskedOfUpload {
   readonly limits?: Partial<UploadLimits>;
 }
 

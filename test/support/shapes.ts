@@ -63,6 +63,8 @@ const anyOf =
   (...checks: readonly Check[]): Check =>
   (value) =>
     checks.some((check) => check(value));
+/** The cells that do not fit new types of their columns. */
+const misfits = exactly({ misfits: listOf(exactly({ id: text, cells: count, rowID: rowId, value: text })) });
 const time: Check = (value) => typeof value === 'string' && new Date(value).toISOString() === value;
 const orNull =
   (check: Check): Check =>
@@ -91,7 +93,7 @@ const job = anyOf(
   exactly({ status: word('running') }),
   exactly({
     status: word('succeeded'),
-    result: anyOf(created, added, uploadCreated, exactly({ uploadID: tableId }), uploadCompleted, nothing),
+    result: anyOf(created, added, misfits, uploadCreated, exactly({ uploadID: tableId }), uploadCompleted, nothing),
   }),
   exactly({ status: word('failed'), error: exactly({ message: text }) }),
 );
@@ -183,7 +185,11 @@ const shapes: readonly Shape[] = [
   },
   { route: /^GET \/tables\/[^/]*$/, bodies: { 200: exactly({ data: table }), 304: null }, versioned: true },
   { route: /^HEAD \/tables\/[^/]*$/, bodies: { 200: null, 304: null }, versioned: true },
-  { route: /^PATCH \/tables\/[^/]*$/, bodies: { 200: nothing }, versioned: true },
+  {
+    route: /^PATCH \/tables\/[^/]*$/,
+    bodies: { 200: anyOf(nothing, exactly({ data: misfits })) },
+    versioned: true,
+  },
   { route: /^DELETE \/tables\/[^/]*$/, bodies: { 200: nothing }, versioned: false },
   { route: /^HEAD \/tables\/[^/]*\/rows$/, bodies: { 200: null, 304: null }, versioned: true },
   {

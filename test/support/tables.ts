@@ -10,7 +10,7 @@ export interface MadeTable {
   readonly version: bigint;
 }
 
-export type ColumnTypes = Readonly<Record<string, unknown>>;
+type ColumnTypes = Readonly<Record<string, unknown>>;
 
 /** The schema with these columns. */
 export function schemaOf(types: ColumnTypes): { columns: { id: string; type: unknown }[] } {

@@ -8,7 +8,7 @@ import { complete, createUpload, picture, sendBytes, upload } from './uploads.ts
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** The answers to bytes that should not be sent; they depend on the receiver. */
-export interface SendOutcomes {
+interface SendOutcomes {
   /** For a completed upload, and for one that was given up. */
   readonly completed: string;
   readonly ended: string;

@@ -15,7 +15,7 @@ import { createTable } from './tables.ts';
 import { hour, lifeMs, nameOf, openMax, statusOf, type File, type UploadLife } from './upload-life.ts';
 import { complete, createUpload, picture, sendBytes, upload, withdraw } from './uploads.ts';
 
-export interface LifeOfTest extends ApiOfFile {
+interface LifeOfTest extends ApiOfFile {
   operator(): Service;
   life(): UploadLife;
   /** Stores bytes for an upload that the service does not know. */
@@ -25,7 +25,7 @@ export interface LifeOfTest extends ApiOfFile {
 }
 
 /** The answers to bytes that arrive after their upload has expired; they depend on the receiver. */
-export interface LifeOutcomes {
+interface LifeOutcomes {
   readonly late: string;
 }
 
@@ -233,7 +233,7 @@ export function describeUploadLife(
         await leaveOrphans(other);
         await leaveOrphans(other);
         await removeOrphans();
-        expect(lines).toEqual([expect.stringContaining('the files are those of another log')]);
+        expect(lines).toEqual([expect.stringContaining('the store of files belongs to another log')]);
         await removeOrphans();
         expect(lines).toHaveLength(2);
         expect(await listed()).toBe(4);

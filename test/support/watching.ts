@@ -5,14 +5,14 @@ import { parse } from 'yaml';
 
 export const deployFolder = join(import.meta.dirname, '../../deploy');
 
-export interface Alert {
+interface Alert {
   readonly alert: string;
   readonly expr: string;
   readonly labels: { readonly severity: string };
   readonly annotations: { readonly summary: string; readonly runbook: string };
 }
 
-export interface Panel {
+interface Panel {
   readonly type: string;
   readonly title: string;
   readonly description?: string;

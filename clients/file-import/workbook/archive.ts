@@ -10,7 +10,7 @@ configure({ useWebWorkers: false });
 
 /** Maximum of unpacked bytes of a part, by its kind. */
 export const partBytesMax = { sheet: 4 * 2 ** 30, texts: 256 * 2 ** 20, other: 16 * 2 ** 20 } as const;
-export type PartKind = keyof typeof partBytesMax;
+type PartKind = keyof typeof partBytesMax;
 
 /**
  * From this size on, a part may be at most so many times as large as its packed bytes. Real sheets are 10 to 100 times

@@ -21,7 +21,7 @@ import type { Sheet } from './parts.ts';
 import type { CellError, SheetRow } from './read-sheet.ts';
 
 /** Maximum size of a workbook: its packed bytes are in memory while it is read. */
-export const workbookBytesMax = 256 * 2 ** 20;
+const workbookBytesMax = 256 * 2 ** 20;
 
 const { rowBytes: recordBytesMax, cellBytes: cellBytesMax } = defaultRowLimits;
 
@@ -36,7 +36,7 @@ export function withoutSheetForm(form: DelimitedForm): DelimitedForm {
   return Object.fromEntries(Object.entries(form).filter(([name]) => !formOfSheets.some((of) => of === name)));
 }
 
-export interface WorkbookCutterOptions {
+interface WorkbookCutterOptions {
   /** The name of the sheet to read; null: the first one that is not hidden. */
   readonly sheet: string | null;
   readonly limits?: ChunkLimits | undefined;

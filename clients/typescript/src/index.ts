@@ -1,3 +1,11 @@
+export {
+  Columns,
+  type ChangeTypeOptions,
+  type Column,
+  type ColumnMisfits,
+  type ColumnOptions,
+  type NewColumn,
+} from './columns.ts';
 export { notTablog, TablogError, Unreachable, type ErrorType } from './errors.ts';
 export type { components, operations, paths } from './interface.ts';
 export type { Job, JobProgress, ListedJob } from './jobs.ts';
@@ -44,7 +52,6 @@ export {
   type Added,
   type ColumnType,
   type ExportFormat,
-  type NewColumn,
   type RowsPage,
   type TableDescription,
   type WriteOptions,

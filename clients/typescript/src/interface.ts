@@ -78,8 +78,8 @@ export interface paths {
          */
         head: operations["getTableHead"];
         /**
-         * Rename a table or its columns
-         * @description Changes the name of the table, and the display names of columns; null removes a display name. Whatever the body does not name stays as it is.
+         * Rename a table, or change its columns
+         * @description Changes the name of the table and its columns: their display names, types and order. It also adds and removes columns. Whatever the body does not name stays as it is. All changes take effect in one step, however many rows the table has: first columns are removed, then changed, then added, and at last reordered. The values of a removed column are gone, even if a column with its ID is added again. If a value does not fit the new type of its column, the request is refused. With `onMisfit=clear` the cell becomes empty instead.
          */
         patch: operations["updateTable"];
         trace?: never;
@@ -971,6 +971,17 @@ export interface components {
                 };
             };
         };
+        /** @description The cells of a column that do not fit its new type. */
+        ColumnMisfits: {
+            /** @description The ID of the column. */
+            id: string;
+            /** @description How many cells of the column do not fit. */
+            cells: number;
+            /** @description The ID of the first row with such a cell. */
+            rowID: string;
+            /** @description The value of that cell as JSON text, cut to 60 characters. */
+            value: string;
+        };
         /** @description A row: its ID, and the values of its columns by column ID. Empty columns are left out. */
         Row: {
             /** @description The ID of the row. */
@@ -1047,7 +1058,7 @@ export interface components {
             /** @description For a complete upload: the public URL of its file. */
             url?: string;
         };
-        /** @description What the file will be. Other members are passed over. */
+        /** @description The file to upload. Other members are ignored. */
         NewUpload: {
             /**
              * @description The media type of the file. The bytes are to be sent with it as their `Content-Type`.
@@ -1059,7 +1070,7 @@ export interface components {
              * @example photo.png
              */
             fileName: string;
-            /** @description The bytes of the file, where they are known: what is too large is refused now rather than later. */
+            /** @description The size of the file in bytes, if known. A file that is too large is then refused before it is sent. */
             contentLength?: unknown;
         };
         ListedJob: {
@@ -1797,28 +1808,6 @@ export interface components {
             };
         };
         /**
-         * @description `column_id_not_found`: The request names a column that the table does not have.
-         *
-         *     `column_id_not_unique`: A column ID occurs twice in the schema.
-         */
-        "422.column_id_not_found.column_id_not_unique": {
-            headers: {
-                "Request-ID": components["headers"]["Request-ID"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                RateLimit: components["headers"]["RateLimit"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": {
-                    error: {
-                        /** @enum {string} */
-                        type: "column_id_not_found" | "column_id_not_unique";
-                        message: string;
-                    };
-                };
-            };
-        };
-        /**
          * @description `request_validation_error`: The request is malformed. The message says where.
          *
          *     `continuation_expired`: The rows that the next page belongs to were replaced more than an hour ago, or the copy that answered the query is gone.
@@ -2468,7 +2457,7 @@ export interface operations {
                 name?: string;
                 /** @description The apps to link the table to: a parameter for each, or several in one with commas between them. */
                 appsToLink?: string[];
-                /** @description What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: with text that is not well-formed, or too long. `updateSchema`: columns are added, or their types widened, so that all cells have a place. */
+                /** @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
                 /** @description For CSV and TSV. `absent`: the first line is a row, and the columns are `column_1`, `column_2` and so on. */
                 header?: "present" | "absent";
@@ -2653,7 +2642,7 @@ export interface operations {
     overwriteTable: {
         parameters: {
             query?: {
-                /** @description What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: with text that is not well-formed, or too long. `updateSchema`: columns are added, or their types widened, so that all cells have a place. */
+                /** @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
                 /** @description For CSV and TSV. `absent`: the first line is a row, and the columns are `column_1`, `column_2` and so on. */
                 header?: "present" | "absent";
@@ -2875,7 +2864,12 @@ export interface operations {
     };
     updateTable: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description What becomes of cells that do not fit a new type of their column. `abort`: the request is refused. `clear`: they are empty from then on. */
+                onMisfit?: "abort" | "clear";
+                /** @description `true` changes nothing. The answer says how many cells do not fit the new types of their columns. */
+                dryRun?: "true" | "false";
+            };
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the table has not changed since then. */
                 "If-Match"?: string;
@@ -2897,16 +2891,33 @@ export interface operations {
             content: {
                 "application/json": {
                     name?: string;
-                    /** @default [] */
+                    /** @description Columns that get another name to be shown under (null: none), or another type. */
                     columns?: {
                         id: string;
-                        displayName: string | null;
+                        displayName?: string | null;
+                        type?: components["schemas"]["ColumnType"];
                     }[];
+                    /** @description New columns, behind the others. */
+                    add?: {
+                        id: string;
+                        displayName?: string;
+                        type: components["schemas"]["ColumnType"];
+                    }[];
+                    /**
+                     * @description The IDs of columns that go, with their values.
+                     * @default []
+                     */
+                    remove?: string[];
+                    /**
+                     * @description The IDs of columns that come first, in this order. The others follow as they are.
+                     * @default []
+                     */
+                    order?: string[];
                 };
             };
         };
         responses: {
-            /** @description The table was updated. `ETag` has its version. */
+            /** @description The table was updated. `ETag` has its version. With `onMisfit=clear` or `dryRun=true` the answer says which cells did not fit; otherwise it is empty. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -2917,7 +2928,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, never>;
+                    "application/json": {
+                        data: {
+                            misfits: components["schemas"]["ColumnMisfits"][];
+                        };
+                    } | Record<string, never>;
                 };
             };
             400: components["responses"]["400.request_validation_error.idempotency_key_reused.limit_exceeded"];
@@ -2929,7 +2944,7 @@ export interface operations {
             408: components["responses"]["408.request_timeout"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
-            422: components["responses"]["422.column_id_not_found.column_id_not_unique"];
+            422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved.column_id_not_unique"];
             429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
             503: components["responses"]["503.service_unavailable.outcome_unknown"];
@@ -3017,7 +3032,7 @@ export interface operations {
     addRows: {
         parameters: {
             query?: {
-                /** @description What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: with text that is not well-formed, or too long. `updateSchema`: columns are added, or their types widened, so that all cells have a place. */
+                /** @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
                 /** @description For CSV and TSV. `absent`: the first line is a row, and the columns are `column_1`, `column_2` and so on. */
                 header?: "present" | "absent";
@@ -3310,7 +3325,7 @@ export interface operations {
     updateRow: {
         parameters: {
             query?: {
-                /** @description What becomes of cells that the schema has no place for. `abort`: the request is refused. `dropColumns`: they are left out, and so are cells that no row may hold: with text that is not well-formed, or too long. `updateSchema`: columns are added, or their types widened, so that all cells have a place. */
+                /** @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
             };
             header?: {
@@ -3619,7 +3634,7 @@ export interface operations {
     putChunk: {
         parameters: {
             query?: {
-                /** @description What becomes of cells that no row may hold: with text that is not well-formed, or too long. `abort`: the request is refused. `dropColumns`: they are left out, and the cells of the chunk are counted, so that an import with `dropColumns` can say how many it drops. */
+                /** @description What happens to cells that no row may hold, because their text is too long or not well-formed. `abort`: the request is refused. `dropColumns`: the cells are dropped. The cells of the chunk are counted, so that an import with `dropColumns` can report how many it drops. */
                 onSchemaError?: "abort" | "dropColumns";
                 /** @description For CSV and TSV. `absent`: the first line is a row, and the columns are `column_1`, `column_2` and so on. */
                 header?: "present" | "absent";
@@ -3805,7 +3820,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The ID of an app. One is there once a team names it.
+                 * @description The ID of an app. An app exists as soon as a team uses its ID.
                  * @example shop
                  */
                 appID: string;
@@ -3857,7 +3872,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The ID of an app. One is there once a team names it.
+                 * @description The ID of an app. An app exists as soon as a team uses its ID.
                  * @example shop
                  */
                 appID: string;
@@ -3909,7 +3924,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description The ID of an app. One is there once a team names it.
+                 * @description The ID of an app. An app exists as soon as a team uses its ID.
                  * @example shop
                  */
                 appID: string;

@@ -1,4 +1,5 @@
 /** A table: its rows one by one, in pages, in queries and in bulk. */
+import { Columns } from './columns.ts';
 import { droppedCellsOf, newKey } from './headers.ts';
 import type { components, operations } from './interface.ts';
 import { loadRows, type Loaded, type LoadOptions, type RowSource } from './load.ts';
@@ -14,9 +15,6 @@ type Schemas = components['schemas'];
 export type TableDescription = Schemas['Table'];
 
 export type ColumnType = Schemas['ColumnType'];
-
-/** A column of a new table. */
-export type NewColumn = Schemas['NewTableSchema']['columns'][number];
 
 /** A page of rows. It shows one version of the table. */
 export interface RowsPage<T> extends Page<T> {
@@ -46,11 +44,14 @@ export type ExportFormat = NonNullable<NonNullable<operations['exportTable']['pa
 
 export class Table<Row extends object = AnyRow> {
   readonly id: string;
+  /** Its columns, to be added, renamed, retyped, reordered and removed. */
+  readonly columns: Columns;
   readonly #transport: Transport;
 
   constructor(transport: Transport, id: string) {
     this.#transport = transport;
     this.id = id;
+    this.columns = new Columns(transport, id);
   }
 
   /** The name, schema, number of rows and version of the table. */

@@ -4,12 +4,14 @@ import { Link } from 'wouter';
 import type { Activity, ListedJob } from '../../../clients/typescript/src/index.ts';
 import { useSession } from '../session/service.ts';
 import { useWho } from '../session/who.ts';
+import { List } from '../ui/list.tsx';
 import { Part } from '../ui/part.tsx';
 import { showCount, showNumber, showTime } from '../ui/format.ts';
+import { Problem } from '../ui/problem.tsx';
 import { useTitle } from '../ui/use-title.ts';
 import { LineChart } from '../ui/line-chart.tsx';
 import { namesOfOperations } from './names.ts';
-import { QuotaLine } from './quota-line.tsx';
+import { QuotaLine, QuotaList } from './quota-line.tsx';
 
 const askEveryMs = 3000;
 const shownMax = 50;
@@ -55,16 +57,12 @@ function LogState({
 }): ReactElement {
   return (
     <>
-      {halted !== null && (
-        <p className="problem" role="alert">
-          The service accepts no writes to your tables: {halted}. Tell an operator.
-        </p>
-      )}
+      {halted !== null && <Problem>The service accepts no writes to your tables: {halted}. Tell an operator.</Problem>}
       {quarantinedSince !== null && (
-        <p className="problem" role="alert">
+        <Problem>
           The service has refused your requests since {showTime(quarantinedSince)}, because it could not process one of
           your events. Tell an operator.
-        </p>
+        </Problem>
       )}
       <p>
         {eventsBehind === 0
@@ -120,42 +118,20 @@ function Quotas(): ReactElement {
     <Part title="Usage" query={query}>
       {({ quotas, rateLimits, suspended }) => (
         <>
-          {suspended && (
-            <p className="problem" role="alert">
-              The team is suspended.
-            </p>
-          )}
-          <div className="scroller" role="region" aria-label="Quotas" tabIndex={0}>
-            <table className="list">
-              <thead>
-                <tr>
-                  <th scope="col">Quota</th>
-                  <th scope="col" className="number">
-                    Used
-                  </th>
-                  <th scope="col" className="number">
-                    Allowed
-                  </th>
-                  <th scope="col" className="wide">
-                    <span className="unseen">Share</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {Object.entries(quotas).map(([name, quota]) => (
-                  <QuotaLine key={name} name={name} quota={quota} />
-                ))}
-                {rateLimits.map(({ name, max, left, windowSeconds }) => (
-                  <QuotaLine
-                    key={`rate-${name}`}
-                    name={name}
-                    title={`${name} in ${windowSeconds} s`}
-                    quota={{ used: max - left, max }}
-                  />
-                ))}
-              </tbody>
-            </table>
-          </div>
+          {suspended && <Problem>The team is suspended.</Problem>}
+          <QuotaList>
+            {Object.entries(quotas).map(([name, quota]) => (
+              <QuotaLine key={name} name={name} quota={quota} />
+            ))}
+            {rateLimits.map(({ name, max, left, windowSeconds }) => (
+              <QuotaLine
+                key={`rate-${name}`}
+                name={name}
+                title={`${name} in ${windowSeconds} s`}
+                quota={{ used: max - left, max }}
+              />
+            ))}
+          </QuotaList>
         </>
       )}
     </Part>
@@ -175,27 +151,19 @@ function Jobs(): ReactElement {
         data.length === 0 ? (
           <p>No jobs.</p>
         ) : (
-          <div className="scroller" role="region" aria-label="Jobs" tabIndex={0}>
-            <table className="list">
-              <thead>
-                <tr>
-                  <th scope="col">Job</th>
-                  <th scope="col">State</th>
-                  <th scope="col" className="number">
-                    Rows
-                  </th>
-                  <th scope="col" className="wide">
-                    Asked for
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {data.map((job) => (
-                  <JobLine key={job.id} job={job} />
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <List
+            label="Jobs"
+            headings={[
+              'Job',
+              'State',
+              { title: 'Rows', className: 'number' },
+              { title: 'Asked for', className: 'wide' },
+            ]}
+          >
+            {data.map((job) => (
+              <JobLine key={job.id} job={job} />
+            ))}
+          </List>
         )
       }
     </Part>
@@ -239,40 +207,27 @@ function Uploads(): ReactElement {
         data.length === 0 ? (
           <p>No uploaded files.</p>
         ) : (
-          <div className="scroller" role="region" aria-label="Uploads" tabIndex={0}>
-            <table className="list">
-              <thead>
-                <tr>
-                  <th scope="col">File</th>
-                  <th scope="col">State</th>
-                  <th scope="col" className="wide">
-                    Type
-                  </th>
-                  <th scope="col" className="wide">
-                    App
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {data.map(({ id, fileName, status, contentType, appID, url }) => (
-                  <tr key={id}>
-                    <th scope="row">
-                      {url ? (
-                        <a href={url} target="_blank" rel="noreferrer">
-                          {fileName}
-                        </a>
-                      ) : (
-                        fileName
-                      )}
-                    </th>
-                    <td>{status}</td>
-                    <td className="wide">{contentType}</td>
-                    <td className="wide">{appID}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <List
+            label="Uploads"
+            headings={['File', 'State', { title: 'Type', className: 'wide' }, { title: 'App', className: 'wide' }]}
+          >
+            {data.map(({ id, fileName, status, contentType, appID, url }) => (
+              <tr key={id}>
+                <th scope="row">
+                  {url ? (
+                    <a href={url} target="_blank" rel="noreferrer">
+                      {fileName}
+                    </a>
+                  ) : (
+                    fileName
+                  )}
+                </th>
+                <td>{status}</td>
+                <td className="wide">{contentType}</td>
+                <td className="wide">{appID}</td>
+              </tr>
+            ))}
+          </List>
         )
       }
     </Part>

@@ -1,7 +1,8 @@
-import type { ReactElement } from 'react';
+import type { ReactElement, ReactNode } from 'react';
 import { formatByteSize } from '../../../src/language/byte-size.ts';
 import { showBytes, showNumber } from '../ui/format.ts';
 import { namesOfQuotas } from './names.ts';
+import { List } from '../ui/list.tsx';
 
 interface QuotaLineProps {
   readonly name: string;
@@ -28,5 +29,22 @@ export function QuotaLine({
         )}
       </td>
     </tr>
+  );
+}
+
+/** The quotas of a team; `children`: their lines. */
+export function QuotaList({ children }: { readonly children: ReactNode }): ReactElement {
+  return (
+    <List
+      label="Quotas"
+      headings={[
+        'Quota',
+        { title: 'Used', className: 'number' },
+        { title: 'Allowed', className: 'number' },
+        { title: <span className="unseen">Share</span>, className: 'wide' },
+      ]}
+    >
+      {children}
+    </List>
   );
 }

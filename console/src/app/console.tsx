@@ -19,6 +19,7 @@ import { SignIn } from '../session/sign-in.tsx';
 import { TablesPage } from '../tables/tables-page.tsx';
 import { NoticesProvider } from '../ui/notices.tsx';
 import { describeError, isTokenRefused } from '../ui/describe-error.ts';
+import { Problem } from '../ui/problem.tsx';
 import { Frame } from './frame.tsx';
 
 // Load these only when they are needed: the first view needs none of them.
@@ -136,9 +137,7 @@ function PagesOfToken(): ReactElement {
   if (error !== null)
     return (
       <div className="page">
-        <p className="problem" role="alert">
-          {describeError(error)}
-        </p>
+        <Problem>{describeError(error)}</Problem>
       </div>
     );
   if (who === undefined) return <p className="waiting">Loading …</p>;

@@ -3,6 +3,7 @@ import { Link, useLocation } from 'wouter';
 import { serviceUrl, useSession } from '../session/service.ts';
 import { useWho } from '../session/who.ts';
 import { describeError } from '../ui/describe-error.ts';
+import { Problem } from '../ui/problem.tsx';
 
 const pages = {
   team: [
@@ -76,9 +77,7 @@ class Fence extends Component<{ readonly children: ReactNode }, { readonly error
     if (error === null) return this.props.children;
     return (
       <div className="page">
-        <p className="problem" role="alert">
-          This page has failed: {describeError(error)}
-        </p>
+        <Problem>This page has failed: {describeError(error)}</Problem>
         <button type="button" onClick={() => location.reload()}>
           Reload the page
         </button>

@@ -5,7 +5,7 @@ import { isSameCell } from './cell-text.ts';
 import type { GridRow } from './rows-reader.ts';
 
 /** Somebody else has changed the cell. */
-export interface Conflict {
+interface Conflict {
   /** The row as it is now. */
   readonly row: GridRow;
   readonly version: Version;

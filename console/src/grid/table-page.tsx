@@ -7,6 +7,7 @@ import { TableMenu } from '../tables/table-menu.tsx';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { describeError, isErrorOfType, isNotThere } from '../ui/describe-error.ts';
 import { showCount, showNumber } from '../ui/format.ts';
+import { Problem } from '../ui/problem.tsx';
 import { useTitle } from '../ui/use-title.ts';
 import { useNotices } from '../ui/notices.tsx';
 import type { SeenRow } from './guarded-rows.ts';
@@ -176,9 +177,7 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
 function NoTable({ text }: { readonly text: string }): ReactElement {
   return (
     <div className="page">
-      <p className="problem" role="alert">
-        {text}
-      </p>
+      <Problem>{text}</Problem>
       <p>
         <Link href="/">Back to the tables</Link>
       </p>

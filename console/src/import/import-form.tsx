@@ -9,6 +9,7 @@ import { useSession } from '../session/service.ts';
 import { textOfType } from '../tables/column-types.ts';
 import { describeError } from '../ui/describe-error.ts';
 import { showBytes, showCount } from '../ui/format.ts';
+import { Problem } from '../ui/problem.tsx';
 import type { Failure, ImportRequest } from './messages.ts';
 import { PreviewTable } from './preview-table.tsx';
 import { columnsOfTargets, problemOfTargets, targetsOf, type Targets } from './column-targets.ts';
@@ -186,22 +187,14 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
         )}
       </div>
       {isDelimited && <MoreFormControls draft={draft} onChange={change} />}
-      {problemOfForm !== null && (
-        <p className="problem" role="alert">
-          {problemOfForm}
-        </p>
-      )}
+      {problemOfForm !== null && <Problem>{problemOfForm}</Problem>}
       {problem !== null && (
-        <p className="problem" role="alert">
+        <Problem>
           {problem.line === null ? '' : `Line ${problem.line}: `}
           {problem.text}
-        </p>
+        </Problem>
       )}
-      {target.error !== null && (
-        <p className="problem" role="alert">
-          {describeError(target.error)}
-        </p>
-      )}
+      {target.error !== null && <Problem>{describeError(target.error)}</Problem>}
       {kind === 'overwrite' && target.data !== undefined && <p>{replacedBy(target.data)}</p>}
       {preview.data === null ? (
         preview.failure === null && (

@@ -4,6 +4,7 @@ import type { TextColumn } from '../../../src/language/formats/text-cells.ts';
 import type { WidenedColumn } from '../../../clients/file-import/widened-columns.ts';
 import { nameOfType } from '../tables/column-types.ts';
 import { showCount, showDuration, showNumber } from '../ui/format.ts';
+import { Problem } from '../ui/problem.tsx';
 import type { ImportOutcome } from './messages.ts';
 import { CellList, RemedyHint, TextColumns } from './text-columns.tsx';
 
@@ -59,10 +60,10 @@ export function ImportSummary({
         </ul>
       )}
       {problem !== null && (
-        <p className="problem" role="alert">
+        <Problem>
           The rows are imported. The service could not say whether columns have other types than in the preview:{' '}
           {problem.text}
-        </p>
+        </Problem>
       )}
       <footer>
         <Link className="button primary" href={`/tables/${tableID}`} onClick={onClose}>

@@ -24,7 +24,7 @@ export class ImportFailed extends Error {
   }
 }
 
-export interface ImportListeners {
+interface ImportListeners {
   readonly onProgress: (progress: ImportProgress) => void;
   /**
    * Called with a text to show when an attempt failed because there is no connection or the service is busy, and will

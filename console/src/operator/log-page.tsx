@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { useSession } from '../session/service.ts';
 import { showCount, showNumber, showTime } from '../ui/format.ts';
+import { List } from '../ui/list.tsx';
 import { useNotices } from '../ui/notices.tsx';
 import { useTitle } from '../ui/use-title.ts';
 import { Part } from '../ui/part.tsx';
@@ -39,51 +40,42 @@ export function LogPage(): ReactElement {
       <h1>Log</h1>
       <Part title="Partitions" query={partitions}>
         {(list) => (
-          <div className="scroller" role="region" aria-label="Partitions" tabIndex={0}>
-            <table className="list">
-              <thead>
-                <tr>
-                  <th scope="col">Partition</th>
-                  <th scope="col">State</th>
-                  <th scope="col" className="number">
-                    Behind
-                  </th>
-                  <th scope="col" className="number wide">
-                    Version
-                  </th>
-                  <th scope="col" className="number wide">
-                    End of the log
-                  </th>
-                  <th scope="col" className="number wide">
-                    <abbr title="It rises each time another process takes the partition over.">Epoch</abbr>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {list.map(({ partition, halted, contradicted, behind, version, logEnd, epoch, quarantined }) => (
-                  <tr key={partition}>
-                    <th scope="row">{partition}</th>
-                    <td>
-                      {halted === null ? (
-                        'running'
-                      ) : (
-                        <span className="problem">
-                          halted: {halted}
-                          {contradicted &&
-                            '. The log lacks events that were projected. Run tablog log resume (docs/operate/operations.md)'}
-                        </span>
-                      )}
-                      {quarantined.length > 0 && ` (${showCount(quarantined.length, 'team')} in quarantine)`}
-                    </td>
-                    <td className="number">{showNumber(behind)}</td>
-                    <td className="number wide">{version}</td>
-                    <td className="number wide">{logEnd}</td>
-                    <td className="number wide">{epoch}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <List
+            label="Partitions"
+            headings={[
+              'Partition',
+              'State',
+              { title: 'Behind', className: 'number' },
+              { title: 'Version', className: 'number wide' },
+              { title: 'End of the log', className: 'number wide' },
+              {
+                title: <abbr title="It rises each time another process takes the partition over.">Epoch</abbr>,
+                className: 'number wide',
+              },
+            ]}
+          >
+            {list.map(({ partition, halted, contradicted, behind, version, logEnd, epoch, quarantined }) => (
+              <tr key={partition}>
+                <th scope="row">{partition}</th>
+                <td>
+                  {halted === null ? (
+                    'running'
+                  ) : (
+                    <span className="problem">
+                      halted: {halted}
+                      {contradicted &&
+                        '. The log lacks events that were projected. Run tablog log resume (docs/operate/operations.md)'}
+                    </span>
+                  )}
+                  {quarantined.length > 0 && ` (${showCount(quarantined.length, 'team')} in quarantine)`}
+                </td>
+                <td className="number">{showNumber(behind)}</td>
+                <td className="number wide">{version}</td>
+                <td className="number wide">{logEnd}</td>
+                <td className="number wide">{epoch}</td>
+              </tr>
+            ))}
+          </List>
         )}
       </Part>
       <Part title="Quarantine" query={quarantine}>
@@ -91,36 +83,28 @@ export function LogPage(): ReactElement {
           list.length === 0 ? (
             <p>No team is in quarantine.</p>
           ) : (
-            <div className="scroller" role="region" aria-label="Quarantine" tabIndex={0}>
-              <table className="list">
-                <thead>
-                  <tr>
-                    <th scope="col">Team</th>
-                    <th scope="col">Why</th>
-                    <th scope="col" className="wide">
-                      Since
-                    </th>
-                    <th scope="col">
-                      <span className="unseen">Release</span>
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {list.map(({ teamID, name, reason, since }) => (
-                    <tr key={teamID}>
-                      <th scope="row">{name ?? teamID}</th>
-                      <td>{reason}</td>
-                      <td className="wide">{showTime(since)}</td>
-                      <td>
-                        <button type="button" onClick={() => release(teamID)}>
-                          Release
-                        </button>
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <List
+              label="Quarantine"
+              headings={[
+                'Team',
+                'Why',
+                { title: 'Since', className: 'wide' },
+                { title: <span className="unseen">Release</span> },
+              ]}
+            >
+              {list.map(({ teamID, name, reason, since }) => (
+                <tr key={teamID}>
+                  <th scope="row">{name ?? teamID}</th>
+                  <td>{reason}</td>
+                  <td className="wide">{showTime(since)}</td>
+                  <td>
+                    <button type="button" onClick={() => release(teamID)}>
+                      Release
+                    </button>
+                  </td>
+                </tr>
+              ))}
+            </List>
           )
         }
       </Part>

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import type { PlanChange, Team } from '../../../clients/typescript/src/index.ts';
 import { namesOfQuotas } from '../activity/names.ts';
-import { QuotaLine } from '../activity/quota-line.tsx';
+import { QuotaLine, QuotaList } from '../activity/quota-line.tsx';
 import { useSession } from '../session/service.ts';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { describeError } from '../ui/describe-error.ts';
@@ -10,6 +10,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { showTime } from '../ui/format.ts';
 import { numberOfText } from '../ui/number-of-text.ts';
 import { useNotices } from '../ui/notices.tsx';
+import { Problem } from '../ui/problem.tsx';
 import { useTitle } from '../ui/use-title.ts';
 import { Part } from '../ui/part.tsx';
 import { TeamTokens } from './tokens.tsx';
@@ -52,29 +53,11 @@ export function TeamPage({ teamID }: { readonly teamID: string }): ReactElement 
               <p className="problem">Suspended: the service refuses its requests and the addresses of its files.</p>
             )}
             {quarantinedSince !== null && <p className="problem">In quarantine since {showTime(quarantinedSince)}.</p>}
-            <div className="scroller" role="region" aria-label="Quotas" tabIndex={0}>
-              <table className="list">
-                <thead>
-                  <tr>
-                    <th scope="col">Quota</th>
-                    <th scope="col" className="number">
-                      Used
-                    </th>
-                    <th scope="col" className="number">
-                      Allowed
-                    </th>
-                    <th scope="col" className="wide">
-                      <span className="unseen">Share</span>
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {Object.entries(quotas).map(([name, quota]) => (
-                    <QuotaLine key={name} name={name} quota={quota} />
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <QuotaList>
+              {Object.entries(quotas).map(([name, quota]) => (
+                <QuotaLine key={name} name={name} quota={quota} />
+              ))}
+            </QuotaList>
           </>
         )}
       </Part>
@@ -144,11 +127,7 @@ function PlanDialog({
             <input name={name} type="number" min={0} step={1} defaultValue={setBy === 'plan' ? (max ?? '') : ''} />
           </label>
         ))}
-        {problem !== null && (
-          <p className="problem" role="alert">
-            {problem}
-          </p>
-        )}
+        {problem !== null && <Problem>{problem}</Problem>}
         <footer>
           <button type="button" onClick={onClose}>
             Cancel

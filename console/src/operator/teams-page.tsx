@@ -5,6 +5,8 @@ import { useSession } from '../session/service.ts';
 import { describeError } from '../ui/describe-error.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { showBytes, showNumber } from '../ui/format.ts';
+import { List } from '../ui/list.tsx';
+import { Problem } from '../ui/problem.tsx';
 import { useTitle } from '../ui/use-title.ts';
 import { Part } from '../ui/part.tsx';
 
@@ -42,34 +44,26 @@ export function TeamsPage(): ReactElement {
       </div>
       <Part title="All teams" query={teams}>
         {(list) => (
-          <div className="scroller" role="region" aria-label="Teams" tabIndex={0}>
-            <table className="list">
-              <thead>
-                <tr>
-                  <th scope="col">Team</th>
-                  <th scope="col">State</th>
-                  <th scope="col" className="number">
-                    Rows
-                  </th>
-                  <th scope="col" className="number wide">
-                    Files
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {list.map(({ id, name, suspended, rows, uploadBytes }) => (
-                  <tr key={id}>
-                    <th scope="row">
-                      <Link href={`/teams/${id}`}>{name === '' ? id : name}</Link>
-                    </th>
-                    <td>{suspended ? 'suspended' : 'active'}</td>
-                    <td className="number">{showNumber(rows)}</td>
-                    <td className="number wide">{showBytes(uploadBytes)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <List
+            label="Teams"
+            headings={[
+              'Team',
+              'State',
+              { title: 'Rows', className: 'number' },
+              { title: 'Files', className: 'number wide' },
+            ]}
+          >
+            {list.map(({ id, name, suspended, rows, uploadBytes }) => (
+              <tr key={id}>
+                <th scope="row">
+                  <Link href={`/teams/${id}`}>{name === '' ? id : name}</Link>
+                </th>
+                <td>{suspended ? 'suspended' : 'active'}</td>
+                <td className="number">{showNumber(rows)}</td>
+                <td className="number wide">{showBytes(uploadBytes)}</td>
+              </tr>
+            ))}
+          </List>
         )}
       </Part>
       {isCreating && (
@@ -78,11 +72,7 @@ export function TeamsPage(): ReactElement {
             <label>
               Name <input name="name" required autoFocus />
             </label>
-            {problem !== null && (
-              <p className="problem" role="alert">
-                {problem}
-              </p>
-            )}
+            {problem !== null && <Problem>{problem}</Problem>}
             <footer>
               <button type="button" onClick={() => setCreating(false)}>
                 Cancel

@@ -6,8 +6,10 @@ import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { describeError } from '../ui/describe-error.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { showTime } from '../ui/format.ts';
+import { List } from '../ui/list.tsx';
 import { numberOfText } from '../ui/number-of-text.ts';
 import { useNotices } from '../ui/notices.tsx';
+import { Problem } from '../ui/problem.tsx';
 import { useTitle } from '../ui/use-title.ts';
 import { Part } from '../ui/part.tsx';
 import { namesOfTokens } from './token-names.ts';
@@ -92,44 +94,36 @@ function Tokens({ title, id, ofTeam, list, create }: TokensProps): ReactElement 
     <>
       <Part title={title} query={tokens}>
         {(known) => (
-          <div className="scroller" role="region" aria-label={title} tabIndex={0}>
-            <table className="list">
-              <thead>
-                <tr>
-                  <th scope="col">Token</th>
-                  <th scope="col">State</th>
-                  <th scope="col" className="wide">
-                    Last used
-                  </th>
-                  <th scope="col">
-                    <span className="unseen">Revoke</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {known.map((token) => (
-                  <tr key={token.id}>
-                    <th scope="row" title={token.id}>
-                      {names.get(token.id)}
-                    </th>
-                    <td>{stateOf(token)}</td>
-                    <td className="wide">{token.lastUsed === null ? 'never' : showTime(token.lastUsed)}</td>
-                    <td>
-                      {!token.revoked && (
-                        <button
-                          type="button"
-                          aria-label={`Revoke ${names.get(token.id)!}`}
-                          onClick={() => setRevoking(token)}
-                        >
-                          Revoke
-                        </button>
-                      )}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <List
+            label={title}
+            headings={[
+              'Token',
+              'State',
+              { title: 'Last used', className: 'wide' },
+              { title: <span className="unseen">Revoke</span> },
+            ]}
+          >
+            {known.map((token) => (
+              <tr key={token.id}>
+                <th scope="row" title={token.id}>
+                  {names.get(token.id)}
+                </th>
+                <td>{stateOf(token)}</td>
+                <td className="wide">{token.lastUsed === null ? 'never' : showTime(token.lastUsed)}</td>
+                <td>
+                  {!token.revoked && (
+                    <button
+                      type="button"
+                      aria-label={`Revoke ${names.get(token.id)!}`}
+                      onClick={() => setRevoking(token)}
+                    >
+                      Revoke
+                    </button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </List>
         )}
       </Part>
       <p>
@@ -241,11 +235,7 @@ function NewTokenDialog({
               App (empty: all of the team) <input name="appID" />
             </label>
           )}
-          {problem !== null && (
-            <p className="problem" role="alert">
-              {problem}
-            </p>
-          )}
+          {problem !== null && <Problem>{problem}</Problem>}
           <footer>
             <button type="button" onClick={onClose}>
               Cancel

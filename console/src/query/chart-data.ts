@@ -4,7 +4,7 @@ import { textOfCell } from '../grid/cell-text.ts';
 import { textOfType } from '../tables/column-types.ts';
 import { numberOf } from '../ui/json-tokens.ts';
 
-export interface ChartData {
+interface ChartData {
   readonly kind: 'time' | 'number' | 'name';
   /** The column of the horizontal axis. */
   readonly across: string;

@@ -5,6 +5,7 @@ import type { AnyRow, SqlResult } from '../../../clients/typescript/src/index.ts
 import { useSession } from '../session/service.ts';
 import { describeError } from '../ui/describe-error.ts';
 import { showCount, showDuration } from '../ui/format.ts';
+import { Problem } from '../ui/problem.tsx';
 import { useTitle } from '../ui/use-title.ts';
 import { LineChart } from '../ui/line-chart.tsx';
 import { chartOf } from './chart-data.ts';
@@ -73,11 +74,7 @@ export function QueryPage(): ReactElement {
         </button>
       </div>
       <Editor text={text} schema={schema} onChange={setText} onRun={run} />
-      {answer.isError && (
-        <p className="problem" role="alert">
-          {describeError(answer.error)}
-        </p>
-      )}
+      {answer.isError && <Problem>{describeError(answer.error)}</Problem>}
       {answer.data !== undefined && !answer.isError && (
         <>
           <div className="status-line" role="status">

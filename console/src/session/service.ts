@@ -14,7 +14,7 @@ export function openService(token: string): Tablog {
 }
 
 /** The service, and a function that ends the session. */
-export interface SessionValue {
+interface SessionValue {
   readonly tablog: Tablog;
   readonly token: string;
   readonly signOut: () => void;

@@ -16,7 +16,7 @@ export interface Tabs {
   readonly leave: () => void;
 }
 
-export interface TabListeners {
+interface TabListeners {
   /** The token of this tab; null without a session. */
   readonly token: () => string | null;
   readonly onSession: (token: string) => void;

@@ -3,7 +3,7 @@ import type { Table, TableDescription, Version } from '../../../clients/typescri
 import { isErrorOfType } from '../ui/describe-error.ts';
 
 /** New names of a table and its columns; null removes a display name. */
-export interface NewNames {
+interface NewNames {
   readonly name?: string;
   readonly columns?: { readonly id: string; readonly displayName: string | null }[];
 }

@@ -3,6 +3,7 @@ import type { NewColumn } from '../../../clients/typescript/src/index.ts';
 import { useSession } from '../session/service.ts';
 import { describeError } from '../ui/describe-error.ts';
 import { Dialog } from '../ui/dialog.tsx';
+import { Problem } from '../ui/problem.tsx';
 import { columnTypes, typeOfText } from './column-types.ts';
 
 interface Draft {
@@ -85,11 +86,7 @@ export function NewTable({
             Add a column
           </button>
         </fieldset>
-        {problem !== null && (
-          <p className="problem" role="alert">
-            {problem}
-          </p>
-        )}
+        {problem !== null && <Problem>{problem}</Problem>}
         <footer>
           <button type="button" onClick={onClose}>
             Cancel

@@ -4,6 +4,8 @@ import type { View } from '../grid/rows-reader.ts';
 import { describeError } from '../ui/describe-error.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { showCount } from '../ui/format.ts';
+import { List } from '../ui/list.tsx';
+import { Problem } from '../ui/problem.tsx';
 import { textOfType } from './column-types.ts';
 import { dropTable, renameTable } from './guarded-table.ts';
 import { saveExport } from './save-export.ts';
@@ -109,11 +111,7 @@ function ExportDialog({
             is filtered and sorted here
           </label>
         )}
-        {problem !== null && (
-          <p className="problem" role="alert">
-            {problem}
-          </p>
-        )}
+        {problem !== null && <Problem>{problem}</Problem>}
         <footer>
           <button type="button" onClick={onClose}>
             Cancel
@@ -164,41 +162,24 @@ function NamesDialog({
         <label>
           Name of the table <input name="name" defaultValue={name} maxLength={1024} />
         </label>
-        <div className="scroller" role="region" aria-label="Columns" tabIndex={0}>
-          <table className="list">
-            <thead>
-              <tr>
-                <th scope="col">Column</th>
-                <th scope="col" className="wide">
-                  Type
-                </th>
-                <th scope="col">Shown as</th>
-              </tr>
-            </thead>
-            <tbody>
-              {schema.columns.map(({ id, type, displayName }, index) => (
-                <tr key={id}>
-                  <th scope="row">{id}</th>
-                  <td className="wide">{textOfType(type)}</td>
-                  <td>
-                    <input
-                      name={`column-${index}`}
-                      aria-label={`What ${id} is shown as`}
-                      defaultValue={displayName}
-                      placeholder={id}
-                    />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <List label="Columns" headings={['Column', { title: 'Type', className: 'wide' }, 'Shown as']}>
+          {schema.columns.map(({ id, type, displayName }, index) => (
+            <tr key={id}>
+              <th scope="row">{id}</th>
+              <td className="wide">{textOfType(type)}</td>
+              <td>
+                <input
+                  name={`column-${index}`}
+                  aria-label={`What ${id} is shown as`}
+                  defaultValue={displayName}
+                  placeholder={id}
+                />
+              </td>
+            </tr>
+          ))}
+        </List>
         <p>To give a column a wider type, write a value into it that does not fit.</p>
-        {problem !== null && (
-          <p className="problem" role="alert">
-            {problem}
-          </p>
-        )}
+        {problem !== null && <Problem>{problem}</Problem>}
         <footer>
           <button type="button" onClick={onClose}>
             Cancel
@@ -235,17 +216,13 @@ function DropDialog({
   return (
     <Dialog title={`Delete the table ${seen.name}?`} onClose={onClose}>
       {now !== null && (
-        <p className="problem" role="alert">
+        <Problem>
           The table was not deleted, because somebody else has changed it. It is now named {now.name} and has{' '}
           {showCount(now.schema.columns.length, 'column')}.
-        </p>
+        </Problem>
       )}
       <p>It has {showCount((now ?? seen).rows, 'row')}. This cannot be undone.</p>
-      {problem !== null && (
-        <p className="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      {problem !== null && <Problem>{problem}</Problem>}
       <footer>
         <button type="button" onClick={onClose}>
           Cancel

@@ -5,6 +5,8 @@ import type { TableSummary } from '../../../clients/typescript/src/index.ts';
 import { useImports } from '../import/import-provider.tsx';
 import { useSession } from '../session/service.ts';
 import { describeError } from '../ui/describe-error.ts';
+import { List } from '../ui/list.tsx';
+import { Problem } from '../ui/problem.tsx';
 import { useTitle } from '../ui/use-title.ts';
 import { showCount, showNumber, showTime } from '../ui/format.ts';
 import { NewTable } from './new-table.tsx';
@@ -60,9 +62,9 @@ export function TablesPage(): ReactElement {
         )}
       </div>
       {tables.isError && (
-        <p className="problem" role="alert">
+        <Problem>
           {describeError(tables.error)} {tables.data && 'The list may be out of date.'}
-        </p>
+        </Problem>
       )}
       {tables.data?.length === 0 && (
         <div className="card empty">
@@ -76,29 +78,19 @@ export function TablesPage(): ReactElement {
         </div>
       )}
       {found.length > 0 && (
-        <div className="scroller" role="region" aria-label="Tables" tabIndex={0}>
-          <table className="list">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col" className="number">
-                  Rows
-                </th>
-                <th scope="col" className="wide number">
-                  Columns
-                </th>
-                <th scope="col" className="wide">
-                  Created
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {found.slice(0, shown).map((table) => (
-                <TableLine key={table.id} table={table} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <List
+          label="Tables"
+          headings={[
+            'Name',
+            { title: 'Rows', className: 'number' },
+            { title: 'Columns', className: 'wide number' },
+            { title: 'Created', className: 'wide' },
+          ]}
+        >
+          {found.slice(0, shown).map((table) => (
+            <TableLine key={table.id} table={table} />
+          ))}
+        </List>
       )}
       {tables.data !== undefined && tables.data.length > 0 && found.length === 0 && (
         <p>No table has a name with “{search}” in it.</p>

@@ -16,7 +16,7 @@ interface Notice {
   readonly isProblem: boolean;
 }
 
-export interface Notices {
+interface Notices {
   readonly say: (text: string) => void;
   /** Shows an error until the person closes it. */
   readonly fail: (error: unknown) => void;

@@ -1,5 +1,6 @@
 import type { ReactElement, ReactNode } from 'react';
 import { describeError, isErrorOfType } from './describe-error.ts';
+import { Problem } from './problem.tsx';
 
 /** A part of the page. It can be refused or missing without the others. */
 export function Part<T>({
@@ -16,11 +17,7 @@ export function Part<T>({
   return (
     <section>
       <h2>{title}</h2>
-      {query.error !== null && (
-        <p className="problem" role="alert">
-          {describeError(query.error)}
-        </p>
-      )}
+      {query.error !== null && <Problem>{describeError(query.error)}</Problem>}
       {query.data !== undefined && children(query.data)}
     </section>
   );

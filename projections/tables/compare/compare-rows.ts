@@ -19,13 +19,13 @@ import { bytesAtOnce, countAtOnce, rowBytesOf, rowsAtOnce } from './windows.ts';
 
 const extentsAtOnce = 500;
 
-/** How many extents are compared before the age of the snapshots is looked at. */
+/** How many extents are compared before the first check of the snapshots' age. */
 const extentsAtLeast = 20;
 
 /** The same rows on both sides. */
 type WindowPair = readonly [expected: Window, found: Window];
 
-/** Compares all extents, and all rows that readers can reach. Counts tables, and rows that are not deleted. */
+/** Compares all extents, and all rows that readers can reach. Counts tables and undeleted rows. */
 export const compareRows: Comparison = async (expected, found, differences, after) => {
   const { rows, next } = await new RowComparison(expected, found, differences).run(after);
   if (next !== null) return { counts: { rows }, next };
@@ -50,9 +50,7 @@ class RowComparison {
     this.#presenters = [new RowPresenter(expected), new RowPresenter(found)];
   }
 
-  /**
-   * Compares the extents after a position, until a snapshot is old. `rows`: the number of those that are not deleted.
-   */
+  /** Compares the extents after a position, until a snapshot is old. `rows`: the number of undeleted rows. */
   async run(after: Position | null): Promise<{ readonly rows: number; readonly next: Position | null }> {
     const { text, values } = queryAfter(selectExtents, extentLabels.keys, after);
     const extents = merge(

@@ -1,4 +1,4 @@
-/** Digests the contents of tables: their extents, and the rows that readers can reach, as these are presented. */
+/** Digests the contents of tables: their extents, and the rows that readers can reach, as presented. */
 import { createHash, type Hash } from 'node:crypto';
 import type { DigestCache, KeptDigest } from '../../../src/log/compare/digest-cache.ts';
 import type { DigestedUnits } from '../../../src/log/compare/digested-units.ts';
@@ -10,18 +10,18 @@ import { extentLabels, selectExtentsOf, type DigestedExtent } from './extents.ts
 import { readWindows, RowPresenter, type StoredRows, type Window } from './stored-rows.ts';
 import { bytesAtOnce, countAtOnce, rowBytesOf, rowsAtOnce } from './windows.ts';
 
-/** How many extents are listed at once, and of how many extents, or rows, digests are kept at once. */
+/** How many extents are listed at once, and how many extents or rows have digests in memory at once. */
 const extentsAtOnce = 500;
 const rowsKeptAtOnce = 10 * rowsAtOnce;
 
-/** How many generations were replaced so lately that readers or repeated answers can still reach something of them. */
+/** How many generations were replaced so recently that readers or repeated answers can still reach a part of them. */
 const generationsSince = (life: number): string => `(select count(*) from generations ended
   where ended.table_id = tables.id and ended.ended_at >= last.time - ${life})`;
 
 export const digestedTables: DigestedUnits = {
   what: 'tables',
   owner: 'table_id',
-  // Whatever changes of a table raises its version, and time ends its replaced generations, the oldest first.
+  // Every change of a table raises its version. Time ends its replaced generations, the oldest first.
   query: `select tables.id as unit, teams.partition,
       concat_ws(' ', tables.version, ${generationsSince(generationLife)},
       ${generationsSince(rememberedAnswers)}) as fingerprint
@@ -30,7 +30,9 @@ export const digestedTables: DigestedUnits = {
   digest: (snapshot, tableIds, cache, onRowsRead) => new TableDigests(snapshot, cache, onRowsRead).run(tableIds),
 };
 
-/** An extent whose rows are being digested; without a hash, they have been, or cannot be reached. */
+/**
+ * An extent whose rows are being digested. Without a hash, its rows are already digested, or readers cannot reach them.
+ */
 interface PendingExtent {
   readonly extent: DigestedExtent;
   readonly rows: Hash | null;
@@ -50,7 +52,7 @@ class TableDigests {
   /** In order. */
   #pending: PendingExtent[] = [];
   #windows: PendingWindow[] = [];
-  /** What Postgres reads while earlier rows are hashed. */
+  /** The windows that Postgres reads while earlier rows are hashed. */
   #reading: { readonly windows: readonly PendingWindow[]; readonly stored: Promise<StoredRows[]> } | null = null;
   #rowsPending = 0;
   #bytesPending = 0;
@@ -68,7 +70,7 @@ class TableDigests {
     const extents = this.#snapshot.stream<DigestedExtent>(selectExtentsOf('$1::uuid[]'), extentsAtOnce, [tableIds]);
     for await (const extent of extents) {
       await this.#add(extent);
-      // Only once something was read and kept: else the next snapshot would come no further.
+      // Stops only once a result was read and stored. Otherwise the next snapshot would make no progress.
       if (this.#cache !== null && this.#hasRead && this.#pending.length === 0 && this.#snapshot.isOld) return null;
     }
     await this.#finish();
@@ -99,7 +101,7 @@ class TableDigests {
     }
   }
 
-  /** Begins to read the pending windows, and hashes those that it was called for before. */
+  /** Begins to read the pending windows, and hashes the windows of the previous call. */
   async #readWindows(): Promise<void> {
     const windows = this.#windows;
     this.#windows = [];
@@ -117,7 +119,7 @@ class TableDigests {
               windows.map(({ window }) => window),
             ),
           };
-    // Awaited with the next windows, unless something else fails first.
+    // The next call awaits this promise, unless something fails first.
     this.#reading?.stored.catch(() => undefined);
     if (before === null) return;
     for (const [at, { of, window }] of before.windows.entries()) {
@@ -133,13 +135,14 @@ class TableDigests {
       hash.update(JSON.stringify([window.start, 'unreadable', stored.bodies]));
       return;
     }
-    // No body has a line feed. In one text: hashing each row takes several times as long.
+    // No body has a line feed, so the rows of a window are hashed as one text. Hashing each row takes several times as
+    // long.
     let text = '';
     for (const [index, { version, body }] of rows) text += `${index} ${version} ${body ?? ''}\n`;
     hash.update(text);
   }
 
-  /** Takes all pending extents into the digests of their tables. */
+  /** Adds all pending extents to the digests of their tables. */
   async #finish(): Promise<void> {
     await this.#readWindows();
     if (this.#reading !== null) await this.#readWindows();

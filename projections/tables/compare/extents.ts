@@ -1,4 +1,4 @@
-/** The extents of a read model, in order, with what is needed to read their rows. */
+/** The extents of a read model, in order, with all that is needed to read their rows. */
 import { isForgettableInSql } from '../ended-generations.ts';
 import { generationLife } from '../tables.garbage.ts';
 import { formInSql } from '../read/stored-body.ts';
@@ -6,8 +6,8 @@ import { joinDigest } from '../../../src/log/compare/digest-cache.ts';
 import type { ComparedRow, Labels } from '../../../src/log/compare/compare-cells.ts';
 
 /**
- * What replay must reproduce of an extent: not how and where its bodies are stored, because rows are compared as
- * presented.
+ * The parts of an extent that replay must reproduce. Rows are compared as presented, so the form and place of stored
+ * bodies may differ.
  */
 export const extentLabels: Labels = {
   name: ({ tableId, version, ordinal }) => `extent ${version} ${ordinal} of table ${tableId}`,
@@ -15,7 +15,7 @@ export const extentLabels: Labels = {
   columns: ['generation', 'schema_version', 'retained', 'rows', 'bytes', 'changed', 'deleted'],
 };
 
-/** An extent as `selectExtents` returns it; tables that are not deleted only. */
+/** An extent as `selectExtents` returns it. Deleted tables are left out. */
 export interface ComparedExtent extends ComparedRow {
   readonly tableId: string;
   readonly version: bigint;
@@ -24,7 +24,7 @@ export interface ComparedExtent extends ComparedRow {
   readonly bytes: number;
   readonly changed: boolean;
   readonly key: bigint;
-  /** How its bodies are stored (../read/stored-body.ts); null: as they read. */
+  /** How the bodies are stored (../read/stored-body.ts); null: they need no conversion. */
   readonly form: string | null;
   readonly widened: bigint;
   readonly rowBytesMax: number;
@@ -48,7 +48,7 @@ const joined = `extents left join tables on tables.id = extents.table_id
     left join teams on teams.id = tables.team_id left join progress as last on last.partition = teams.partition`;
 
 /**
- * Of extents of a generation that may be forgotten, a section compares the row IDs that they issued
+ * If a generation may be forgotten, its extents are not compared here: a section compares the row IDs that they issued
  * (../tables.sections.ts).
  */
 const isCompared = `(${isForgettableInSql}) is not true`;
@@ -57,9 +57,9 @@ export const selectExtents = `
   select ${columns} from ${joined} where tables.deleted is not true and ${isCompared}
   order by extents.table_id, extents.version, ordinal`;
 
-/** An extent with the digest of its rows, if that is kept and still holds. */
+/** An extent with the stored digest of its rows, if there is one and it is still valid. */
 export interface DigestedExtent extends ComparedExtent {
-  /** Its rows read alike while this stays: a later change of any row has a higher version. */
+  /** While the fingerprint stays, the rows read alike: a later change of any row has a higher version. */
   readonly fingerprint: string;
   readonly digest: string | null;
 }

@@ -1,4 +1,4 @@
-/** The rows of extents, as stored and as presented; for many extents at once. */
+/** The rows of many extents at once, as stored and as presented. */
 import { isDeepStrictEqual } from 'node:util';
 import { presentersOf, type PresenterFor } from '../../../src/language/values/presentation.ts';
 import { decodeSchema } from '../../../src/language/values/table-schema.ts';
@@ -17,14 +17,14 @@ export interface Window {
 export interface StoredRows {
   readonly extent: ComparedExtent;
   readonly start: number;
-  /** The bodies in the segment, joined by line feeds, also those of rows that were patched or deleted. */
+  /** The bodies in the segment, joined by line feeds, including those of patched or deleted rows. */
   readonly bodies: string;
   readonly tailVersions: readonly (string | null)[] | null;
-  /** Null if they are all indexes of the window, without a gap. */
+  /** Null if the window has a row for each index, without a gap. */
   readonly indexes: readonly number[] | null;
   /** The rows that were patched or deleted; null: none. */
   readonly changes: StoredChanges | null;
-  /** The number of rows that are not deleted. */
+  /** The number of undeleted rows. */
   readonly live: number;
 }
 
@@ -32,7 +32,7 @@ export interface StoredRows {
 interface StoredChanges {
   readonly indexes: readonly number[];
   readonly versions: readonly string[];
-  /** The bodies, joined by line feeds; an empty one stands for a deleted row. */
+  /** The bodies, joined by line feeds. An empty body stands for a deleted row. */
   readonly bodies: string;
 }
 
@@ -44,8 +44,8 @@ export interface PresentedRow {
 }
 
 /**
- * One result row per window: handling a value for each row would dominate the run time. The changes are beside the
- * rows: joined to them, each row would be looked for among the changes.
+ * One result row per window, because handling a value for each row would dominate the run time. The changes are
+ * selected beside the rows, because a join would probe the changes once for each row.
  */
 const selectRows = `
   select coalesce(bodies, '') as bodies, tail_versions as "tailVersions", indexes, changes, (found.stored -
@@ -83,7 +83,7 @@ export async function readWindows(side: Snapshot, windows: readonly Window[]): P
   return rows.map((stored, at) => ({ ...stored, extent: windows[at]!.extent, start: windows[at]!.start }));
 }
 
-/** Whether two windows certainly read alike; false if they must be presented to find out. */
+/** Whether two windows certainly read alike. If false, the rows must be presented to find out. */
 export function areStoredAlike(a: StoredRows, b: StoredRows): boolean {
   return (
     a.indexes === null &&
@@ -97,7 +97,7 @@ export function areStoredAlike(a: StoredRows, b: StoredRows): boolean {
   );
 }
 
-/** The bodies of changed rows do not count: of one side they may have been erased. */
+/** The stored bodies of changed rows do not count: on one side they may have been erased. */
 function haveSameBodies(a: StoredRows, b: StoredRows): boolean {
   if (a.bodies === b.bodies) return true;
   if (a.changes === null || a.start !== b.start) return false;

@@ -1,7 +1,7 @@
-/** How much of extents is read at once. */
+/** How much of the extents is read at once. */
 import type { ComparedExtent } from './extents.ts';
 
-/** How many rows, or about how many bytes of them, are read at once. */
+/** How many rows, or about how many bytes of rows, are read at once. */
 export const rowsAtOnce = 10_000;
 export const bytesAtOnce = 8 * 1024 * 1024;
 

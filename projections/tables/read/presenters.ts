@@ -1,4 +1,4 @@
-/** How rows are presented, by the schemas under which HTTP reads them. */
+/** Presenters for reads by HTTP: they convert stored bodies to the schema that a reader sees. */
 import type { Database } from '../../../src/storage/database/database.ts';
 import type { Statement } from '../../../src/storage/database/pipelined-client.ts';
 import {

@@ -1,40 +1,40 @@
-/** Reads what the SQL of shown-rows.ts found: each body as the schema presents it. */
+/** Converts the result of the SQL in shown-rows.ts: each body as the schema presents it. */
 import type { PresenterFor } from '../../../src/language/values/presentation.ts';
 import type { Extent, StoredRow } from '../table.ts';
 import { changedForm, formOf, presenterOfForm } from './stored-body.ts';
 
-/** Consecutive rows of an extent that are there, as `rowsBetween` gives them: lists have an entry for each. */
+/** Consecutive existing rows of an extent, as `rowsBetween` returns them. Each list has an entry per row. */
 export interface RowsOfPart {
-  /** How many; null if none is needed. */
+  /** The number of rows; null if no row is needed. */
   readonly count: number | null;
-  /** The index of the first row; null, as `bodies`, if there is none. */
+  /** The index of the first row. Null, as is `bodies`, if there is no row. */
   readonly first: number | null;
   /** The bodies, joined by line feeds. */
   readonly bodies: string | null;
-  /** How the bodies are stored that are no changes; null: they read as they are. */
+  /** How the bodies that are no changes are stored; null: they need no conversion. */
   readonly form: string | null;
   /**
-   * The indexes, and the versions of changes; null: no row of the extent was changed, so the rows follow each other.
+   * The indexes, and the versions of changes. Null: no row of the extent was changed, so the indexes are consecutive.
    */
   readonly indexes: readonly number[] | null;
   readonly changeVersions: readonly (string | null)[] | null;
-  /** The versions of rows that came through a tail; null, or left out: none has one, or nobody asked for them. */
+  /** The versions of rows that came through a tail. Null or absent: no row did, or the versions were not selected. */
   readonly tailVersions?: readonly (string | null)[] | null;
   /** The IDs that rows retain; null: none does. */
   readonly ids: readonly (string | null)[] | null;
 }
 
-/** A row as it is presented. */
+/** A presented row. */
 interface ReadRow {
   readonly index: number;
-  /** Null: its ID is that of its place. */
+  /** Null: the row has the ID of its place. */
   readonly retainedId: string | null;
-  /** Null: it is that of its extent. */
+  /** Null: the row has the version of its extent. */
   readonly version: string | null;
   readonly body: string;
 }
 
-/** Whether rows may have to be converted: else `presenterFor` is not asked for anything but what reads as it is. */
+/** Whether rows may need conversion. If false, `presentRows` never asks `presenterFor` for a conversion. */
 export function areConverted({ form, changeVersions }: RowsOfPart, widened: bigint): boolean {
   return form !== null || (changeVersions !== null && widened > 0n);
 }
@@ -43,7 +43,7 @@ export function indexIn({ indexes, first }: RowsOfPart, at: number): number {
   return indexes === null ? first! + at : indexes[at]!;
 }
 
-/** The first rows of a part, one by one: all at once, they would be moved by the garbage collector. */
+/** The first rows of a part, one by one. If all were in memory at once, the garbage collector would copy them. */
 export function* presentRows(
   part: RowsOfPart,
   presenterFor: PresenterFor,
@@ -66,7 +66,7 @@ export function* presentRows(
   }
 }
 
-/** A row that `rowAtIndex` found: its change, else the row in its segment. */
+/** A row that `rowAtIndex` found: its change, or else the row in its segment. */
 export interface FoundRow {
   readonly rowIndex: number;
   readonly changeVersion: bigint | null;
@@ -75,7 +75,7 @@ export interface FoundRow {
   readonly storedBody: string | null;
 }
 
-/** Throws if the row is not there at all. */
+/** Throws if there is neither a change nor a stored row. */
 export function toStoredRow(extent: Extent, found: FoundRow): StoredRow {
   const { rowIndex: index, changeVersion, changeBody, tailVersion, storedBody } = found;
   if (changeVersion !== null) return changedRow(extent, index, changeVersion, changeBody);

@@ -1,19 +1,20 @@
 /**
- * Which rows extents show at a version, and with which bodies, in SQL. A row's body is in the segment of its extent;
- * once the row is patched or deleted, its newest body is a change.
+ * SQL for the rows and bodies that extents show at a version. The body of a row is in the segment of its extent. Once
+ * the row is patched or deleted, its newest body is in a change.
  */
 import { formInSql } from './stored-body.ts';
 import { retainedIdAt, type TableAt } from './table-at.ts';
 
-/** What to join for a row, and what there is of it then: all in SQL. */
+/** The join that finds a row, and expressions for the row's parts. All are SQL. */
 export type JoinedRow = Readonly<Record<'join' | 'body' | 'version' | 'form' | 'columns', string>>;
 
 /**
- * The row at an index of an extent: `change` if it was patched, or deleted (body null); else `stored`, whose version is
- * null unless the row came through a tail. The limits make each look-up an index probe: without them the planner may
- * scan whole tables for each row. Without a row, or if it is deleted, `body` is null; `form` is as `formInSql` gives
- * it, `columns` are those of a `FoundRow`.
- * @param mayHaveChange in SQL: by default, whether any row of its extent has a change
+ * The row at an index of an extent. If the row was patched or deleted, the join `change` finds its change (a deletion
+ * has a null body). Otherwise the join `stored` finds the row in its segment; its version is null unless the row came
+ * through a tail. The limits make each look-up an index probe: without them the planner may scan whole tables for each
+ * row. `body` is null if the row is missing or deleted. `form` has the value of `formInSql`, and `columns` are the
+ * columns of a `FoundRow`.
+ * @param mayHaveChange in SQL; by default, whether any row of the extent has a change
  */
 export function rowAtIndex(extent: string, index: string, at: TableAt, mayHaveChange = `${extent}.changed`): JoinedRow {
   return {
@@ -34,10 +35,10 @@ export function rowAtIndex(extent: string, index: string, at: TableAt, mayHaveCh
 }
 
 /**
- * The rows of an extent that are there, from one index (inclusive) to another (exclusive): one row, as `RowsOfPart` has
- * it.
- * @param limit in SQL, how many rows it may have
- * @param versions whether `tailVersions` are asked for
+ * The existing rows of an extent from one index (inclusive) to another (exclusive): one result row, in the shape of
+ * `RowsOfPart`.
+ * @param limit in SQL, the maximum number of rows
+ * @param versions whether to select `tailVersions`
  */
 export function rowsBetween(
   extent: string,

@@ -17,15 +17,15 @@ export function formOf({ presented, cells, schemaVersion: decidedAt, wrap, rule 
   return presented === null ? { stored: receivedForm(cells), decidedAt, wrap, rule } : changedForm(presented);
 }
 
-/** How a body is stored that was presented under this schema version, such as a change. */
+/** The form of a body that this schema version presented, such as the body of a change. */
 export function changedForm(version: bigint): BodyForm {
   return { stored: 'presented', decidedAt: version, wrap: false, rule: 1 };
 }
 
 /**
- * How a body in an extent is stored, in SQL, as a text for `presenterOfForm`; null: it reads as it is stored.
- * @param presented in SQL, the version whose schema presented it; null: it is stored as received
- * @param widened in SQL, the version of the last widening
+ * The form of a body in an extent, in SQL, as a text for `presenterOfForm`; null: the body needs no conversion.
+ * @param presented in SQL, the version whose schema presented the body; null: it is stored as received
+ * @param widened in SQL, the version since which older bodies read differently
  */
 export function formInSql(extent: string, presented: string, widened: string): string {
   return `case when ${presented} is null
@@ -34,7 +34,7 @@ export function formInSql(extent: string, presented: string, widened: string): s
     when ${presented} < ${widened} then 'presented ' || ${presented} || ' f 1' end`;
 }
 
-/** The presenter of bodies that are stored as `formInSql` says. */
+/** The presenter of bodies whose form is this value of `formInSql`. */
 export function presenterOfForm(text: string | null, presenterFor: PresenterFor): Presenter {
   if (text === null) return asStored;
   const [stored, decidedAt, wrap, rule] = text.split(' ') as [StoredForm, string, 't' | 'f', string];

@@ -1,18 +1,18 @@
 /**
- * A table at a version, in SQL: what decides which extents it shows, and how their rows read. Reads are of the table as
- * it is now, or, by a continuation, as it was when a generation ended.
+ * A table at a version, in SQL: it determines which extents the table shows, and how their rows read. Most reads see
+ * the table as it is now. A continuation sees it as it was when its generation ended.
  */
 export interface TableAt {
   /** Names of columns, or parameters: the table's ID, and the generation whose extents it shows. */
   readonly id: string;
   readonly generation: string;
-  /** The version of the last widening before. */
+  /** The version of the last change of the schema before that version after which older bodies read differently. */
   readonly widened: string;
 }
 
 type ShownBy = Pick<TableAt, 'id' | 'generation'>;
 
-/** A table as a row has it, such as that of `tables`. */
+/** A table whose columns are in a row, such as one of `tables`. */
 export function tableAt(row: string): TableAt {
   return { id: `${row}.id`, generation: `${row}.generation`, widened: `${row}.widened` };
 }
@@ -21,8 +21,8 @@ export function tableAt(row: string): TableAt {
 export const latest = tableAt('tables');
 
 /**
- * Joins to `tables` what they had at the end of a generation; what they have now, if it is null or has not ended. The
- * columns are null once readers cannot reach the generation.
+ * Joins to `tables` the columns that a table had at the end of a generation. If `asked` is null or that generation has
+ * not ended, these are its present columns. They are null once readers can no longer reach the generation.
  */
 export function atGeneration(asked: string): { readonly join: string; readonly columns: string } {
   return {
@@ -43,14 +43,14 @@ export function isShownAt(extent: string, { id, generation }: ShownBy): string {
 /** Whether the table of an extent shows it now. */
 export const isShownNow = `${isShownAt('extents', latest)} and not tables.deleted`;
 
-/** Whether readers can reach an extent: of the present generation, or of one in which continuations go on. */
+/** Whether readers can reach an extent: its generation is the present one, or one that continuations go on reading. */
 export const isReachableInSql = `exists (
   select from tables where ${isShownNow}
   union all
   select from generations ended where ended.table_id = extents.table_id and ended.version = extents.generation
   and not ended.expired)`;
 
-/** Whether a table shows the extent that a row's ID names, and whether that has the row. */
+/** Whether a table shows the extent that a row ID names, and whether the extent has that row. */
 export function isExtentOf(at: ShownBy, version: string, ordinal: string, index: string): string {
   return `${isShownAt('extents', at)} and extents.version = ${version} and extents.ordinal = ${ordinal} and ${index} < extents.rows`;
 }
@@ -63,12 +63,12 @@ and extents.retained is not null
 const retainedAt = (extent: string, place: string): string =>
   `from retained_ids where retained_ids.segment = ${extent}.segment and retained_ids.index = ${place}`;
 
-/** The ID that the row at a place in the segment of an extent retains, if it has one. */
+/** The ID that the row at a place in the extent's segment retains; null if it retains none. */
 export function retainedIdAt(extent: string, place: string): string {
   return `case when ${extent}.retained is not null then (select retained_ids.id ${retainedAt(extent, place)}) end`;
 }
 
-/** Whether it has one. The index alone says so. */
+/** Whether the row at a place retains an ID. The index alone answers this. */
 export function retainsIdAt(extent: string, place: string): string {
   return `${extent}.retained is not null and exists (select ${retainedAt(extent, place)})`;
 }

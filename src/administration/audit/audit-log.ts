@@ -1,12 +1,12 @@
 /**
- * The audit log records administration, refused tokens and withdrawn files (docs/reference/audit-log.md). One line of
- * JSON each, in a file that several processes may share, or in the log of the process.
+ * The audit log records administration, refused tokens and withdrawn files (docs/reference/audit-log.md). Each record
+ * is a line of JSON, in a file that several processes may share, or in the log of the process.
  */
 import { closeSync, fstatSync, openSync, statSync, writeSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { ConfigError } from '../../storage/config-error.ts';
 
-/** What was done, or tried. */
+/** An action that somebody performed or attempted. */
 export type AuditAction =
   | 'team.create'
   | 'plan.set'
@@ -29,37 +29,37 @@ export type AuditAction =
 /** A line without its time. It contains no token, only token IDs. */
 export interface AuditEntry {
   readonly action: AuditAction;
-  /** `done`; or why not: an error type of the interface, or `failed`. */
+  /** `done`, or the reason why not: an error type of the interface, or `failed`. */
   readonly result: string;
   readonly teamId?: string;
   readonly tokenId?: string;
   /** The address of the connection, for requests. */
   readonly address?: string | undefined;
-  /** `X-Forwarded-For` of the request: what the client, or a proxy, claims. */
+  /** `X-Forwarded-For` of the request. The client or a proxy wrote it, so it proves nothing. */
   readonly forwardedFor?: string | undefined;
-  /** More about some actions. */
+  /** Further members, which depend on the action. */
   readonly [detail: string]: unknown;
 }
 
 export interface AuditLog {
-  /** Written when this returns. Does not throw: what cannot be written is in the log of the process, as an error. */
+  /** Writes the line before it returns. Never throws: if it cannot write the line, it logs an error with the entry. */
   write(entry: AuditEntry): void;
   close(): void;
 }
 
-/** What a line says of an action; the work adds what it finds out. */
+/** Further members of an action's line. The work adds the ones that it finds out. */
 export type AuditDetails = Record<string, unknown>;
 
-export interface Action {
+interface Action {
   readonly action: AuditAction;
-  /** Who asks for it. */
+  /** Members that say who performs the action. */
   readonly who: object;
   readonly details: AuditDetails;
-  /** The result that the line has when the work fails. */
+  /** The `result` of the line for an error of the work. */
   readonly nameOf: (error: unknown) => string;
 }
 
-/** Does the work, and writes a line that says who asked for it and what became of it. */
+/** Runs the work and writes a line with its result. Settles as the work does. */
 export async function recordAction<T>(
   audit: AuditLog,
   { action, who, details, nameOf }: Action,
@@ -87,8 +87,8 @@ export function openAuditLog(file: string | undefined, logger: Pick<Logger, 'inf
 }
 
 /**
- * Each line is one `write` with O_APPEND, so that lines of several processes do not mix. A destination of pino is not
- * used: when the disk is full it keeps lines back without saying which, and flushing it never ends.
+ * Writes each line with one `write` and O_APPEND, so that lines of several processes do not mix. A pino destination
+ * cannot be used: when the disk is full, it holds lines back without saying which, and flushing it never ends.
  */
 class AuditFile implements AuditLog {
   readonly #path: string;

@@ -1,24 +1,24 @@
 /**
- * Counts refused tokens by address, so that a client with wrong tokens fills no disk: each address has at most one line
- * a minute in the audit log.
+ * Counts refused tokens by address. The audit log gets at most one line per address and minute, so a client with wrong
+ * tokens cannot fill the disk.
  */
 import { LRUCache } from 'lru-cache';
 import type { AuditLog } from './audit-log.ts';
 
-/** How many addresses are counted one by one. Those beyond share a line. */
+/** How many addresses have a count of their own. Further addresses share one line. */
 const addressesMax = 1000;
 const intervalMs = 60_000;
 const claimLengthMax = 256;
 
 interface Refusals {
   count: number;
-  /** The last claim. */
+  /** The latest `X-Forwarded-For` of the address, cut to `claimLengthMax` characters. */
   forwardedFor: string | undefined;
 }
 
-/** What a request says of where it comes from. */
+/** Where a request comes from. */
 export interface Origin {
-  /** Of the connection; undefined if it has ended. */
+  /** The address of the connection; undefined if the connection has ended. */
   readonly address: string | undefined;
   readonly forwardedFor: string | undefined;
 }
@@ -26,7 +26,7 @@ export interface Origin {
 export class RefusedTokens {
   readonly #audit: AuditLog;
   readonly #timer: NodeJS.Timeout;
-  /** Of addresses that no longer have a count of their own. */
+  /** The count of addresses that no longer have their own. */
   #others = 0;
   readonly #byAddress = new LRUCache<string, Refusals>({
     max: addressesMax,
@@ -51,7 +51,7 @@ export class RefusedTokens {
     known.forwardedFor = claim;
   }
 
-  /** Writes what was counted since the last time. */
+  /** Writes the counts since the last call. */
   flush(): void {
     const line = { action: 'token.refused', result: 'request_error' } as const;
     for (const [address, { count, forwardedFor }] of this.#byAddress.entries()) {

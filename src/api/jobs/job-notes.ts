@@ -40,9 +40,9 @@ export interface JobNote {
 }
 
 /** A place in a team's list: before this job. */
-export type JobPlace = Pick<JobNote, 'notAfter' | 'commandId'>;
+type JobPlace = Pick<JobNote, 'notAfter' | 'commandId'>;
 
-export interface JobsAsked {
+interface JobsAsked {
   readonly teamId: string;
   /** Only what was asked for with tokens of this app; null: all. */
   readonly appId: string | null;
@@ -89,7 +89,7 @@ const selected = `team_id as "teamId", not_after::float8 as "notAfter", command_
 operation,
   app_id as "appId", table_id as "tableId", stash_id as "stashId"`;
 
-export interface JobNotesOptions {
+interface JobNotesOptions {
   readonly pool: pg.Pool;
   readonly logger: Pick<Logger, 'warn'>;
 }

@@ -4,7 +4,7 @@ import { EngineGone } from './ask-process.ts';
 import { EngineProcess, type EngineProcessOptions, type ProcessExit } from './engine-process.ts';
 import type { EngineUse } from './protocol.ts';
 
-export interface KeptProcessOptions extends EngineProcessOptions {
+interface KeptProcessOptions extends EngineProcessOptions {
   /** Called when a process takes requests, before it gets the first one. If this rejects, the process is ended. */
   readonly onReady: (started: EngineProcess) => Promise<void>;
 }

@@ -7,7 +7,7 @@ import type { EngineAddress } from './engine-addresses.ts';
 const run = promisify(execFile);
 
 /** How often it is looked at, in milliseconds. */
-export interface WatchTimes {
+interface WatchTimes {
   readonly memoryEveryMs: number;
   readonly probeEveryMs: number;
   /** How long the process has to answer a probe. */
@@ -27,7 +27,7 @@ export const watchTimes: WatchTimes = {
  */
 const missesMax = 3;
 
-export interface ProcessWatchOptions extends WatchTimes {
+interface ProcessWatchOptions extends WatchTimes {
   readonly pid: number;
   readonly address: EngineAddress;
   readonly residentBytesMax: number;

@@ -45,13 +45,13 @@ const suspectsWaitMs = 60_000;
 
 const endedBySql = 'The SQL of the team ended the process that answers SQL';
 
-export interface QueryEngineOptions extends Omit<EngineProcessOptions, 'kind' | 'niceness' | 'onMessage' | 'onExit'> {
+interface QueryEngineOptions extends Omit<EngineProcessOptions, 'kind' | 'niceness' | 'onMessage' | 'onExit'> {
   /** Where all processes find each other's engines (`createEngineAddresses`). */
   readonly pool: pg.Pool;
 }
 
 /** An answer of the engine: rows or groups as the text of a page. */
-export interface EngineAnswer {
+interface EngineAnswer {
   readonly body: Buffer;
   /** What to ask for the next page with; null on the last page. In JSON it is in the body too. */
   readonly continuation: string | null;

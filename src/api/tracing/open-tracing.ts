@@ -6,7 +6,7 @@ import type { OtlpTracingOptions } from './otlp-tracing.ts';
 import type { Tracing } from './tracing.ts';
 
 /** The settings of traces. */
-export interface TracingSettings {
+interface TracingSettings {
   readonly ROLE: string;
   readonly OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined;
   readonly OTEL_SERVICE_NAME: string;

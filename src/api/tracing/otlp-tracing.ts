@@ -40,7 +40,7 @@ const lastExportMs = 2000;
 const untraced = new Set(['/livez', '/readyz', '/metrics']);
 
 /** The values of OTEL_TRACES_SAMPLER. */
-export type SamplerName =
+type SamplerName =
   | 'always_on'
   | 'always_off'
   | 'traceidratio'

@@ -27,7 +27,7 @@ const roomIntervals = 3;
 /** The totals of this many teams are known, those that wrote last. */
 const teamsMax = 100_000;
 
-export interface LogBytesOptions {
+interface LogBytesOptions {
   readonly pool: pg.Pool;
   /** The log's time, in milliseconds since 1970. */
   readonly now: () => number;

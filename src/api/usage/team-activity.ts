@@ -6,12 +6,12 @@ import type { Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
 
 /** How many minutes are kept, and of how many teams: about 5 MB. */
-export const minutesKept = 60;
+const minutesKept = 60;
 const teamsMax = 1000;
 const minuteMs = 60_000;
 
 /** What is counted. Requests by the class of their status; `cutOff`: the connection was cut before the answer ended. */
-export const activityCounts = [
+const activityCounts = [
   '2xx',
   '3xx',
   '4xx',
@@ -22,7 +22,7 @@ export const activityCounts = [
   'bytesReceived',
   'bytesSent',
 ] as const;
-export type ActivityCount = (typeof activityCounts)[number];
+type ActivityCount = (typeof activityCounts)[number];
 
 /** A minute of a team. */
 export type ActiveMinute = Readonly<Record<ActivityCount, number>> & {

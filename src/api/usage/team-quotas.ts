@@ -20,7 +20,7 @@ type QuotaSetting = (typeof quotaSettings)[keyof typeof quotaSettings];
 export type QuotaSettings = { readonly [S in QuotaSetting]?: number | undefined };
 
 /** A quota of a team. */
-export interface TeamQuota {
+interface TeamQuota {
   readonly used: number;
   /** Null: no limit. */
   readonly max: number | null;

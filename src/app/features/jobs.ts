@@ -1,4 +1,4 @@
-/** Jobs: requests that are answered before they are done. */
+/** Jobs: requests that are answered before their outcome is known. */
 import { Jobs } from '../../api/http/submit/jobs.ts';
 import { addJobRoutes } from '../../api/http/jobs/jobs.ts';
 import { forgetJobs } from '../../api/jobs/job-notes.ts';

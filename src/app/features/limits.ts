@@ -1,4 +1,4 @@
-/** What bounds all requests of a team, and of all teams. */
+/** Limits on the requests of a team, and of all teams together. */
 import { smallBodyBytesMax } from '../../api/http/bodies/receive-rows.ts';
 import { isBodyWithin } from '../../api/http/bodies/request-body.ts';
 import { dayOf, sumLogBytes } from '../../api/usage/log-bytes-notes.ts';

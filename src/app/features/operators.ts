@@ -1,4 +1,4 @@
-/** What operators may do over HTTP. */
+/** The routes of operators. */
 import { addOperatorsRoutes } from '../../api/http/operators/operators.ts';
 import type { Feature } from '../feature.ts';
 

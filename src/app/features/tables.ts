@@ -1,8 +1,10 @@
 /** Tables and their rows. */
 import { rowLimits, tableLimits } from '../../../commands/limits.ts';
+import { CopyQueries } from '../../../projections/tables/copies.queries.ts';
 import { convertExtent, mergeExtents } from '../../../projections/tables/compaction.ts';
 import { UnconvertibleExtents } from '../../../projections/tables/unconvertible-extents.ts';
 import { addRowRoutes } from '../../api/http/rows/rows.ts';
+import { ColumnTrials } from '../../api/http/tables/column-trials.ts';
 import { addTableRoutes } from '../../api/http/tables/tables.ts';
 import { expireBodies } from '../../operations/maintenance/expire-bodies.ts';
 import type { Feature } from '../feature.ts';
@@ -18,6 +20,7 @@ export const tablesFeature: Feature = (parts) => {
         limits: rowLimits(config.ROWS_PER_TABLE_MAX),
         tableLimits: tableLimits(config.ROWS_PER_TABLE_MAX, config.TABLES_MAX),
         bodyBytesMax: config.BODY_SIZE_MAX_BYTES,
+        trials: new ColumnTrials(new CopyQueries(database)),
       };
       addTableRoutes(app, dependencies);
       addRowRoutes(app, dependencies);

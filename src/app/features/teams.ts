@@ -1,4 +1,4 @@
-/** What a team may know of itself and its use, and its tokens. */
+/** Routes for a team's own data, usage and tokens. */
 import { tellRevocations } from '../../administration/tell-revocations.ts';
 import { addTeamRoutes } from '../../api/http/team/team.ts';
 import type { Feature } from '../feature.ts';

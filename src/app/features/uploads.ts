@@ -23,7 +23,7 @@ export const uploadsFeature: Feature = (parts) => {
           openBytesMax: config.UPLOADS_OPEN_BYTES_MAX,
         },
       });
-      // S3 takes its bytes itself.
+      // With S3, clients send the bytes to S3 directly.
       if (files instanceof LocalFileStore) {
         const onRefused = metrics.requests.refused.bind(metrics.requests);
         addUploadBytesRoute(app, { ...parts, uploads, store: files, onRefused });

@@ -1,6 +1,6 @@
 /**
- * The only reader of the client's settings: the URL of the service, and the access token. Flags take precedence over
- * the environment, and that over the file.
+ * Reads the client's settings: the URL of the service, and the access token. Flags take precedence over the
+ * environment, which takes precedence over the settings file.
  */
 import { readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -13,12 +13,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const settings = z.strictObject({
   url: z
     .string()
-    .refine(isServiceUrl, 'must be a URL that begins with http:// or https://, without a user, a query or a fragment')
+    .refine(isServiceUrl, 'must be a URL that begins with http:// or https:// and has no user, query or fragment')
     .transform((text) => text.replace(/\/+$/, '')),
   token: z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII characters without blanks'),
 });
 
-export type ClientSettings = z.output<typeof settings>;
+type ClientSettings = z.output<typeof settings>;
 type Name = keyof ClientSettings;
 
 /** The values of the flags. */
@@ -29,7 +29,7 @@ const variables = { url: 'TABLOG_URL', token: 'TABLOG_TOKEN' } as const;
 const fileContent = settings.partial().extend({ url: z.string().optional(), token: z.string().optional() });
 type FileContent = z.output<typeof fileContent>;
 
-export interface ReadSettings {
+interface ReadSettings {
   readonly settings: ClientSettings;
   /** A warning about the file for the user; null if there is none. */
   readonly warning: string | null;
@@ -59,11 +59,11 @@ export async function readClientSettings(
     ] as const;
     const [source, value] = sources.find(([, candidate]) => candidate !== undefined) ?? [null, undefined];
     if (source === null) {
-      const what = name === 'url' ? 'which server is meant' : 'which token to use';
-      problems.push(`Nothing says ${what}: give --${name}, set ${variables[name]}, or put "${name}" into ${file}.`);
+      const what = name === 'url' ? 'server' : 'token';
+      problems.push(`No ${what} is set: give --${name}, set ${variables[name]}, or put "${name}" into ${file}.`);
       continue;
     }
-    // The value is not shown: it may be a secret in the wrong place.
+    // Do not show the value: it may be a secret in the wrong place.
     const result = settings.shape[name].safeParse(value);
     if (result.success) given[name] = result.data;
     else problems.push(`${source}: ${result.error.issues[0]!.message}`);
@@ -71,7 +71,7 @@ export async function readClientSettings(
   if (problems.length > 0) throw new UserError(problems.join('\n'));
   const warning =
     content.token !== undefined && isOpenToOthers
-      ? `Others can read ${file}, which has a token in it: chmod 600 ${file}`
+      ? `Other users can read ${file}, which contains a token: chmod 600 ${file}`
       : null;
   return { settings: given as ClientSettings, warning };
 }
@@ -107,7 +107,8 @@ async function readSettingsFile(file: string): Promise<SettingsFile> {
 }
 
 /**
- * Undefined if the text is not JSON. The parser's message would quote a part of the file, and so perhaps of the token.
+ * Undefined if the text is not JSON. The parser's message is not used, because it would quote a part of the file,
+ * perhaps of the token.
  */
 function parseJson(text: string): unknown {
   try {

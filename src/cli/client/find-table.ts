@@ -15,9 +15,9 @@ export async function findTable(client: Tablog, idOrName: string): Promise<Table
   const named = tables.filter(({ name }) => name === idOrName);
   if (named.length > 1) {
     const ids = named.map((table) => table.id).join(', ');
-    throw new UserError(`${named.length} tables are named ${JSON.stringify(idOrName)}; say which by its ID: ${ids}`);
+    throw new UserError(`${named.length} tables are named ${JSON.stringify(idOrName)}; give the ID of one: ${ids}`);
   }
-  // A name may look like an ID, but hardly any new table is meant to have such a name.
-  if (named.length === 0 && uuid.test(id)) throw new UserError(`There is no table of the ID ${idOrName}.`);
+  // Nobody means to create a table whose name looks like an ID.
+  if (named.length === 0 && uuid.test(id)) throw new UserError(`There is no table with the ID ${idOrName}.`);
   return named[0] ?? null;
 }

@@ -1,16 +1,16 @@
-/** Shared by the commands that are clients of a running service. */
+/** Opens the client for commands that use a running service. */
 import type { Command } from 'commander';
 import { Tablog } from '../../../clients/typescript/src/index.ts';
 import { readClientSettings, type ClientFlags } from './client-settings.ts';
 import { describeServerError } from './server-error.ts';
 
-/** Minimum interval between messages about retries, in milliseconds: several requests may fail for one reason. */
+/** Minimum interval between messages about retries, in milliseconds, because many requests may fail for one reason. */
 const sayIntervalMs = 5_000;
 
 export function withClientOptions(command: Command): Command {
   return command
-    .option('--url <url>', 'where the service is; else TABLOG_URL, or "url" in the file with the settings')
-    .option('--token <token>', 'an access token; else TABLOG_TOKEN, or "token" in that file');
+    .option('--url <url>', 'the URL of the service; default: TABLOG_URL, or "url" in the settings file')
+    .option('--token <token>', 'an access token; default: TABLOG_TOKEN, or "token" in the settings file');
 }
 
 /** A client with the settings of the flags, the environment and the settings file. Throws UserError. */
@@ -28,6 +28,6 @@ export async function openClient(
     saidAt = now;
     say(`Trying again: ${describeServerError(reason)}`);
   };
-  // That a limit is used up is no failure.
+  // Wait without limit when a rate limit is used up: that is not a failure.
   return new Tablog({ ...settings, signal, onRetry, limitWaitMs: Infinity });
 }

@@ -1,4 +1,4 @@
-/** The destination of an export: stdout, as it is read, or a file, which appears only once it is complete. */
+/** The destination of an export: stdout, or a file that appears only once it is complete. */
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { realpath, rename, rm, stat } from 'node:fs/promises';
@@ -10,16 +10,16 @@ import { constants, createGzip, createZstdCompress } from 'node:zlib';
 import type { Compression } from '../../../clients/file-import/file-format.ts';
 import { UserError } from '../user-error.ts';
 
-/** What is written, in parts. */
+/** The content in parts, texts or bytes. */
 type Content = AsyncIterable<string | Uint8Array> | Iterable<string>;
 
 const encoders = {
   gzip: () => createGzip(),
-  // With a checksum, as the `zstd` command writes it.
+  // With a checksum, like the `zstd` command.
   zstd: () => createZstdCompress({ params: { [constants.ZSTD_c_checksumFlag]: 1 } }),
 } as const;
 
-/** Writes to stdout. Resolves to false if the reader has closed it (`| head`). */
+/** Writes to stdout. Resolves to false if the reader closed it (`| head`). */
 export async function writeToStdout(
   content: Content,
   compression: Compression | null,
@@ -35,7 +35,8 @@ export async function writeToStdout(
 }
 
 /**
- * Writes to a temporary file and renames it at the end, so that nobody mistakes a part for the whole. Throws UserError.
+ * Writes to a temporary file and renames it at the end, so that nobody mistakes a part for the whole. Rejects with
+ * UserError.
  */
 export async function writeToFile(
   file: string,
@@ -58,7 +59,7 @@ export async function writeToFile(
   }
 }
 
-/** The system's message names the temporary file, which the user does not know. */
+/** Words a system error with the user's file: the system's message names the temporary file. */
 function describeProblem(error: unknown, file: string): unknown {
   const { code, errno, syscall } = error as NodeJS.ErrnoException;
   if (syscall === undefined || errno === undefined) return error;
@@ -67,12 +68,14 @@ function describeProblem(error: unknown, file: string): unknown {
     code === 'ENOENT'
       ? `there is no folder ${folder}`
       : code === 'ENOTDIR'
-        ? `${folder} is no folder`
+        ? `${folder} is not a folder`
         : getSystemErrorMessage(errno);
   return new UserError(`${file} cannot be written: ${problem}`, { cause: error });
 }
 
-/** A device or a pipe is written directly; a symbolic link is kept, and its target replaced. */
+/**
+ * The path to write. A device or a pipe is written directly. If the file is a symbolic link, its target is replaced.
+ */
 async function targetOf(file: string): Promise<{ readonly path: string; readonly isReplaced: boolean }> {
   try {
     const path = await realpath(file);

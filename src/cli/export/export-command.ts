@@ -50,7 +50,7 @@ export async function runExport(idOrName: string, flags: ExportFlags): Promise<v
     csv,
   );
   const exported: Written = { rows: 0, hasMore: false, versions: [] };
-  // Rows on the same terminal would garble a progress bar.
+  // No bar if the rows go to the same terminal.
   progress = showProgress('Writing', table.rows, process.stderr.isTTY && (isFile || !process.stdout.isTTY));
   const text = pagesText({
     read: (continuation) => readPage(client, table.id, continuation),
@@ -63,7 +63,7 @@ export async function runExport(idOrName: string, flags: ExportFlags): Promise<v
     else if (!(await writeToStdout(text, compression, signal))) return;
   } finally {
     progress.stop();
-    // A page that is no longer needed may still be requested.
+    // Cancel the request for the next page, which nobody needs any more.
     ended.abort();
   }
   const ms = performance.now() - started;
@@ -74,14 +74,14 @@ export async function runExport(idOrName: string, flags: ExportFlags): Promise<v
   );
 }
 
-/** Throws UserError for flags that are for CSV where another format is chosen. */
+/** How to write CSV. Throws UserError for flags of CSV if another format is chosen. */
 function csvFormOf({ delimiter, excel }: ExportFlags, chosen: TextFileFormat | WholeFormat): CsvForm {
   if (typeof chosen !== 'string' && chosen.format === 'csv')
     return { delimiter: delimiter ?? plainCsv.delimiter, excel: excel ?? plainCsv.excel };
   if (delimiter !== undefined) throw new UserError('--delimiter is for CSV.');
   if (excel !== undefined)
     throw new UserError(
-      `--excel is for CSV: ${chosen === 'xlsx' ? 'a workbook needs it not' : 'with --format xlsx an export is a workbook'}.`,
+      `--excel is for CSV: ${chosen === 'xlsx' ? 'a workbook does not need it' : 'with --format xlsx an export is a workbook'}.`,
     );
   return plainCsv;
 }
@@ -89,5 +89,5 @@ function csvFormOf({ delimiter, excel }: ExportFlags, chosen: TextFileFormat | W
 /** A page is one snapshot, but pages may be of different versions. */
 function describeVersions(versions: readonly string[]): string {
   if (versions.length <= 1) return `version ${versions[0]}`;
-  return `versions ${versions[0]} to ${versions.at(-1)} (it changed meanwhile: rows of different pages may be of different versions)`;
+  return `versions ${versions[0]} to ${versions.at(-1)} (the table changed meanwhile: its pages may be of different versions)`;
 }

@@ -1,4 +1,4 @@
-/** Reads a page of rows without parsing values, so that every number keeps its digits. */
+/** Reads a page of rows without parsing the values, so that every number keeps its digits. */
 import {
   RefusedText,
   UnfinishedText,
@@ -11,7 +11,7 @@ import {
 import { RowScanner } from '../../language/formats/row-scanner.ts';
 import { notTablog } from '../../../clients/typescript/src/index.ts';
 
-/** The service may return more than it accepts, for example an array around a widened value. */
+/** Answers may exceed the limits for requests, for example with an array around a widened value. */
 const noLimits = {
   blockRows: Infinity,
   blockBytes: Infinity,
@@ -22,7 +22,7 @@ const noLimits = {
   envelopeBytes: Infinity,
 };
 
-/** Reads the pages of one table: their rows are much alike, which makes scanning faster. */
+/** Reads the pages of one table. Its rows are alike, which makes scanning faster. */
 export class PageRows {
   /** Holds the row for which `visit` is called: see `row` and `text`. */
   readonly scanner = new RowScanner([], noLimits);
@@ -57,7 +57,7 @@ export class PageRows {
     return continuation;
   }
 
-  /** Returns the index behind the array. */
+  /** Returns the index after the array. */
   #readRows(start: number, visit: () => void): number {
     const { scanner } = this;
     if (scanner.bytes[start] !== openBracket) scanner.unexpected(start);

@@ -1,19 +1,19 @@
-/** Pages of rows as the text of a file. */
+/** Formats pages of rows as the text of a file. */
 import { PageRows } from './page-rows.ts';
 import type { RowWriter } from './row-writer.ts';
 import type { Page } from './table-pages.ts';
 
-/** What has been written so far. */
+/** The result so far. */
 export interface Written {
   rows: number;
-  /** Whether there are more rows than were asked for. */
+  /** Whether there are more rows than the limit. */
   hasMore: boolean;
   /** The versions of the pages in order, without consecutive repeats. */
   readonly versions: string[];
 }
 
-export interface PagesTextOptions {
-  /** Reads a page; null as `continuation`: the first one. `limit` is how many rows are still wanted. */
+interface PagesTextOptions {
+  /** Reads a page; `continuation` null: the first one. `limit` is the number of rows still to write. */
   readonly read: (continuation: string | null, limit: number) => Promise<Page>;
   readonly writer: RowWriter;
   readonly written: Written;
@@ -21,7 +21,7 @@ export interface PagesTextOptions {
   readonly onPage?: () => void;
 }
 
-/** The text, page by page. The next page is requested while one is being written. */
+/** Yields the text, page by page. Requests the next page while one is being written. */
 export async function* pagesText({
   read,
   writer,
@@ -45,7 +45,7 @@ export async function* pagesText({
     });
     if (continuation !== null && written.rows === limit) written.hasMore = true;
     next = continuation === null || written.hasMore ? null : read(continuation, limit - written.rows);
-    // Awaited once the text was consumed; a failure before that must not count as unhandled.
+    // The request is awaited only after the text was consumed; until then a failure must not count as unhandled.
     next?.catch(() => {});
     yield `${before}${writer.take()}`;
     before = '';

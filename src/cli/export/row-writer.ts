@@ -1,7 +1,5 @@
 /** Formats rows of pages as the text of a file. */
-import type { Delimiter } from '../../language/formats/delimited-records.ts';
 import { DelimitedRowWriter, type WrittenColumn } from '../../language/formats/delimited-row-writer.ts';
-import { ExcelCsvWriter } from '../../language/formats/excel-csv-writer.ts';
 import { rowIdKey, type RowScanner } from '../../language/formats/row-scanner.ts';
 import type { CsvForm } from '../../api/query/language/export-format.ts';
 import type { TextFormat } from '../../../clients/file-import/file-format.ts';
@@ -9,27 +7,27 @@ import { UserError } from '../user-error.ts';
 import { tableChanged } from './table-pages.ts';
 
 export interface RowWriter {
-  /** The text before all rows. */
+  /** The text before the rows. */
   begin(): string;
   /** Adds the last scanned row. */
   add(scanner: RowScanner): void;
   /** The text of the rows since the last call. */
   take(): string;
-  /** The text behind all rows. */
+  /** The text after the rows. */
   end(): string;
 }
 
 /**
- * `columns`: $rowID among them if row IDs are written. `csv`: how CSV is written. Throws UserError if the format does
- * not support them.
+ * The writer for a format. `columns` includes $rowID if row IDs are to be written. Throws UserError if the format
+ * cannot have these columns.
  */
 export function writerFor(format: TextFormat, columns: readonly WrittenColumn[], csv: CsvForm): RowWriter {
   const withRowIds = columns.some(({ id }) => id === rowIdKey);
   switch (format) {
     case 'csv':
-      return csv.excel ? new ExcelWriter(csv.delimiter, columns) : new DelimitedWriter(csv.delimiter, columns);
+      return new DelimitedWriter(csv, columns);
     case 'tsv':
-      return new DelimitedWriter('\t', columns);
+      return new DelimitedWriter({ delimiter: '\t', excel: false }, columns);
     case 'json':
       return new JsonWriter({ begin: '[', before: '\n', separator: ',\n', end: '\n]\n' }, withRowIds);
     case 'ndjson':
@@ -65,7 +63,7 @@ class JsonWriter implements RowWriter {
   add(scanner: RowScanner): void {
     const { before, separator } = this.#punctuation;
     const text = this.#withRowIds ? scanner.text(scanner.row.start, scanner.row.end) : withoutRowId(scanner);
-    // Line breaks occur between tokens only: in strings they are escaped.
+    // JSON has line breaks only between tokens, because strings escape them.
     this.#text += `${this.#hasRows ? separator : before}${/[\r\n]/.test(text) ? text.replaceAll(/[\r\n]+/g, ' ') : text}`;
     this.#hasRows = true;
   }
@@ -97,76 +95,36 @@ function withoutRowId(scanner: RowScanner): string {
   return `{${cells.join(',')}}`;
 }
 
-/** A header, and one line per row. */
+/** Writes a header, and a line for each row. */
 class DelimitedWriter implements RowWriter {
   readonly #writer: DelimitedRowWriter;
-  readonly #columns: KnownColumns;
-
-  constructor(delimiter: Delimiter, columns: readonly WrittenColumn[]) {
-    this.#columns = new KnownColumns(columns);
-    this.#writer = new DelimitedRowWriter(delimiter, columns);
-  }
-
-  /** The header. */
-  begin(): string {
-    return this.take();
-  }
-
-  add({ row }: RowScanner): void {
-    this.#columns.check(row);
-    this.#writer.add(row.bytes.subarray(row.start, row.end));
-  }
-
-  take(): string {
-    return this.#writer.take().toString();
-  }
-
-  end(): string {
-    return '';
-  }
-}
-
-/** The same for people who open it in Excel. */
-class ExcelWriter implements RowWriter {
-  readonly #writer: ExcelCsvWriter;
-  readonly #columns: KnownColumns;
-
-  constructor(delimiter: Delimiter, columns: readonly WrittenColumn[]) {
-    this.#columns = new KnownColumns(columns);
-    this.#writer = new ExcelCsvWriter(delimiter, columns);
-  }
-
-  /** The header. */
-  begin(): string {
-    return this.take();
-  }
-
-  add(scanner: RowScanner): void {
-    this.#columns.check(scanner.row);
-    this.#writer.addRow(scanner.text(scanner.row.start, scanner.row.end));
-  }
-
-  take(): string {
-    return this.#writer.take().toString();
-  }
-
-  end(): string {
-    return '';
-  }
-}
-
-/** The columns that rows may have. */
-class KnownColumns {
+  /** The columns that rows may have. */
   readonly #ids: ReadonlySet<string>;
 
-  constructor(columns: readonly WrittenColumn[]) {
+  constructor({ delimiter, excel }: CsvForm, columns: readonly WrittenColumn[]) {
     if (columns.length === 0)
-      throw new UserError('The table has no columns, which a header cannot say: use --format ndjson.');
+      throw new UserError('The table has no columns, so CSV and TSV would have no header: use --format ndjson.');
     this.#ids = new Set([rowIdKey, ...columns.map(({ id }) => id)]);
+    this.#writer = new DelimitedRowWriter(delimiter, columns, excel);
   }
 
-  /** Throws UserError if a row has others. */
-  check({ columns, count }: RowScanner['row']): void {
+  /** The header. */
+  begin(): string {
+    return this.take();
+  }
+
+  /** Throws UserError if the row has other columns. */
+  add({ row }: RowScanner): void {
+    const { bytes, columns, count, start, end } = row;
     for (let cell = 0; cell < count; cell += 1) if (!this.#ids.has(columns[cell]!.id)) throw tableChanged();
+    this.#writer.add(bytes.subarray(start, end));
+  }
+
+  take(): string {
+    return this.#writer.take().toString();
+  }
+
+  end(): string {
+    return '';
   }
 }

@@ -1,11 +1,11 @@
-/** An export that the service makes as a whole, at one version of the table, with the IDs of the rows. */
+/** Exports that the service writes as a whole, at one version of the table, with row IDs. */
 import type { Tablog, TableSummary } from '../../../clients/typescript/src/index.ts';
 import type { WholeFormat } from '../file-format.ts';
 import { showNumber } from '../rows-progress.ts';
 import { UserError } from '../user-error.ts';
 import { writeToFile, writeToStdout } from './destination.ts';
 
-export interface WholeExport {
+interface WholeExport {
   readonly format: WholeFormat;
   readonly client: Tablog;
   readonly table: TableSummary;
@@ -14,11 +14,14 @@ export interface WholeExport {
   readonly signal: AbortSignal;
 }
 
-/** Resolves to what was written, in words; null: the reader of stdout wanted no more. Throws UserError. */
+/**
+ * Writes the file. Resolves to a description of the result, or null if the reader closed stdout. Rejects with
+ * UserError.
+ */
 export async function exportWhole({ format, client, table, file, signal }: WholeExport): Promise<string | null> {
   if (file === null && process.stdout.isTTY)
     throw new UserError(
-      `${format === 'xlsx' ? 'A workbook' : 'Parquet'} is no text for a terminal: give --output <file>.`,
+      `${format === 'xlsx' ? 'A workbook' : 'Parquet'} is binary and cannot be shown in a terminal: give --output <file>.`,
     );
   const { data, version } = await client.table(table.id).export(format);
   const written = { bytes: 0 };
@@ -43,9 +46,9 @@ async function* bytesOf(
     }
   } catch (error) {
     signal.throwIfAborted();
-    throw new UserError('The file broke off before its end: nothing was written. Try again.', { cause: error });
+    throw new UserError('The connection ended before the whole file had arrived. Try again.', { cause: error });
   } finally {
-    // The service stops making a file that nobody reads. One that broke off cannot be cancelled.
+    // Cancel, so that the service stops writing a file that nobody reads. Cancelling fails if the connection has ended.
     await reader.cancel().catch(() => undefined);
   }
 }

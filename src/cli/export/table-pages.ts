@@ -28,7 +28,7 @@ export function writtenColumn(id: string, type: ColumnType): WrittenColumn {
   return { id, isJson: (typeof type === 'string' ? type : type.kind) === 'json' };
 }
 
-/** Reads a page; null as `continuation`: the first one. */
+/** Reads a page of the table. `continuation` null: the first page. */
 export async function readPage(client: Tablog, tableID: string, continuation: string | null): Promise<Page> {
   return pageOf(
     await client.operations.GET('/tables/{tableID}/rows', {
@@ -38,12 +38,12 @@ export async function readPage(client: Tablog, tableID: string, continuation: st
   );
 }
 
-/** The page in an answer. Throws TablogError if it is none. */
+/** The page in an answer. Throws TablogError if the answer has no version. */
 export function pageOf({ data, response }: { readonly data?: ArrayBuffer; readonly response: Response }): Page {
   return { bytes: Buffer.from(data!), version: versionOf(response).slice(1, -1) };
 }
 
-/** The table's columns changed while its pages were read. */
+/** The error for columns that changed while the pages of the table were read. */
 export function tableChanged(): UserError {
-  return new UserError('The table got other columns while it was read: try again.');
+  return new UserError('The columns of the table changed while it was read: try again.');
 }

@@ -1,4 +1,4 @@
-/** What the user is told while a file is imported, in terms of the flags. */
+/** Messages to the user during an import, in terms of the flags. */
 import { OutcomeUnknown, RefusedRow } from '../../../clients/file-import/import-errors.ts';
 import { MalformedFile } from '../../../clients/file-import/malformed-file.ts';
 import type { PreviewedColumn } from '../../../clients/file-import/preview.ts';
@@ -15,19 +15,19 @@ const delimiterNames: Readonly<Record<string, string>> = {
   '|': 'vertical bars',
 };
 
-/** What the user is told of a delimiter that was recognised. */
+/** The message for a delimiter that was recognised. */
 export function describeDelimiter(delimiter: string): string {
-  return `By its first lines the file has ${delimiterNames[delimiter] ?? JSON.stringify(delimiter)} between its cells. If that is wrong, give --delimiter.`;
+  return `The file seems to have ${delimiterNames[delimiter] ?? JSON.stringify(delimiter)} between its cells. If that is wrong, give --delimiter.`;
 }
 
 export function describeShortLines(count: number): string {
   return `${count === 1 ? 'A line has' : `${showNumber(count)} lines have`} fewer cells than the header: the columns of the missing cells are empty.`;
 }
 
-/** So many columns are named that were found by the names that they are shown under. */
+/** How many columns `describeMatches` names. */
 const matchesShown = 10;
 
-/** What the user is told of columns that were found by the names that they are shown under. */
+/** The message for columns that were found by their display names. */
 export function describeMatches(columns: Readonly<Record<string, string>>, byDisplayName: readonly string[]): string {
   const pairs = byDisplayName.slice(0, matchesShown).map((name) => `${JSON.stringify(name)} is ${columns[name]}`);
   const more = byDisplayName.length - pairs.length;
@@ -43,15 +43,14 @@ const others: Readonly<Record<TextColumn['kind'], readonly [one: string, many: s
 };
 
 /**
- * What the user is told of a column that came to be text: `age: text because of 1 of 3 cells: NA in line 2. --null=NA
- * would help.`
+ * The message for a column that became text: `age: text because of 1 of 3 cells: NA in line 2. --null=NA would help.`
  */
 export function describeText(column: TextColumn): string {
   return `${column.id}: ${becauseOfCells}${showNumber(column.misfits)} of ${showNumber(column.filled)} cells: ${describeCells(column)}.${describeHelp(column)}`;
 }
 
 /**
- * The same of a file that is not imported: `age: string; 2 of 3 cells are numbers; NA in line 2. --null=NA would help.`
+ * The line of `--show-types` for a column: `age: string; 2 of 3 cells are numbers; NA in line 2. --null=NA would help.`
  */
 export function describeType({ id, type }: PreviewedColumn, column: TextColumn | undefined): string {
   if (column === undefined) return `${id}: ${type}`;
@@ -60,12 +59,12 @@ export function describeType({ id, type }: PreviewedColumn, column: TextColumn |
   return `${id}: ${type}; ${howMany}; ${describeCells(column)}.${describeHelp(column)}`;
 }
 
-/** What the user is told if the cells are not known, because the file cannot be read again. `names`: of the columns. */
+/** The message if the cells are unknown, because stdin cannot be read again. `names` are the names of the columns. */
 export function describeTexts(names: readonly string[]): string {
-  return `Because of some of their cells these came to be text: ${names.join(', ')}. Which cells, "tablog import FILE --show-types" says of a file.`;
+  return `These columns became text because of some cells: ${names.join(', ')}. To see the cells, save the input as a file and run "tablog import FILE --show-types".`;
 }
 
-/** The first cells that are in the way, with their lines. Texts are as JSON if they are not plain. */
+/** The first cells that do not fit the other cells' type, with their lines. Unusual texts are shown as JSON. */
 function describeCells({ first, misfits }: TextColumn): string {
   const shown = first.map(
     ({ text, place }) =>
@@ -82,12 +81,12 @@ function describeHelp({ help, helped, misfits }: TextColumn): string {
   return ` ${flags.join(' ')} would help${helped < misfits ? ` with ${showNumber(helped)} of them` : ''}.`;
 }
 
-/** As a shell takes it. */
+/** Quotes a text for a shell. */
 function quoted(text: string): string {
   return /^[\w.,/-]+$/.test(text) ? text : `'${text}'`;
 }
 
-/** What the user is told of a note of the service. */
+/** A note of the service as a sentence. */
 export function describeNote(note: string): string {
   return `${note}.`;
 }
@@ -97,10 +96,10 @@ export function describeDeleted(stashID: string): string {
 }
 
 export function describeLeftOver(stashID: string, error: Error): string {
-  return `The stash ${stashID} could not be deleted: ${describeServerError(error)} The service removes it when its time is over (STASH_LIFE_MS).`;
+  return `The stash ${stashID} could not be deleted: ${describeServerError(error)} The service removes it when it expires (STASH_LIFE_MS).`;
 }
 
-/** The UserError for why a file was not imported; other errors as they are. */
+/** Converts an error that is about the file or the service to a UserError. Returns other errors as they are. */
 export function importFailure(error: unknown, file: string): unknown {
   if (error instanceof MalformedFile)
     return new UserError(
@@ -116,12 +115,12 @@ export function importFailure(error: unknown, file: string): unknown {
   }
   if (!(error instanceof OutcomeUnknown)) return error;
   return new UserError(
-    `${describeServerError(error.cause)} It is unknown whether the import took effect: check the table.`,
+    `${describeServerError(error.cause)} It is unknown whether the import took effect: look at the table.`,
     { cause: error },
   );
 }
 
 function hintOf({ encoding }: MalformedFile): string {
   if (encoding === null) return '';
-  return `; if it is of another encoding, give --encoding${encoding === 'utf-8' ? ', such as windows-1252' : ''}`;
+  return `; if it has another encoding, give --encoding${encoding === 'utf-8' ? ', such as windows-1252' : ''}`;
 }

@@ -45,7 +45,8 @@ export interface ImportFlags extends ClientFlags, FormFlags {
 }
 
 /**
- * Writes what the service would infer from a file, and which cells are in the way. Asks no service. Throws UserError.
+ * Writes the types that the service would infer from a file, and the cells that prevent more specific types. Uses no
+ * service. Rejects with UserError.
  */
 export async function runShowTypes(file: string, flags: ImportFlags): Promise<void> {
   try {
@@ -130,7 +131,7 @@ async function importAndReport(file: string, flags: ImportFlags): Promise<void> 
     progress.stop();
     if (result.shortLines > 0) say(describeShortLines(result.shortLines));
     for (const note of result.notes) say(describeNote(note));
-    // The types of a table that is there are not inferred.
+    // Only a new table has inferred types.
     if (target.kind === 'create') await sayTexts(file, result.texts, flags, signal, say);
     report(result, target, performance.now() - started, flags);
   } finally {
@@ -155,7 +156,10 @@ function readingOf(file: string, flags: ImportFlags): FileReading {
   return { format, compression, form, isDelimited };
 }
 
-/** Says which columns came to be text because of some of their cells: reads the file again, if it is one. */
+/**
+ * Writes which columns became text because of some cells. To find the cells, it reads the file again, unless that is
+ * stdin.
+ */
 async function sayTexts(
   file: string,
   names: readonly string[],
@@ -178,7 +182,7 @@ async function sayTexts(
   for (const column of texts) say(describeText(column));
 }
 
-/** The columns of the table that the rows go to; null for a new one. */
+/** The columns of the target table; null for a new table. */
 async function columnsOf(client: Tablog, target: Target): Promise<readonly NamedColumn[] | null> {
   if (target.kind === 'create') return null;
   const { schema } = await client.table(target.tableID).describe();
@@ -191,7 +195,7 @@ async function findTarget(client: Tablog, flags: ImportFlags, ifMatch: Version |
   if (table !== null)
     return { kind: flags.overwrite ? 'overwrite' : 'add', tableID: table.id, name: table.name, ifMatch };
   if (ifMatch !== undefined)
-    throw new UserError(`There is no table ${JSON.stringify(flags.table)}, and so none of that version.`);
+    throw new UserError(`There is no table ${JSON.stringify(flags.table)}, so --if-match cannot match.`);
   return { kind: 'create', name: flags.table };
 }
 
@@ -226,8 +230,8 @@ function report(
   const what = {
     create: `${counted} imported into the new ${table}`,
     add: `${counted} added to the ${table}`,
-    overwrite: `${counted} put in the place of all in the ${table}`,
+    overwrite: `${counted} replaced all rows of the ${table}`,
   }[target.kind];
-  const dropped = !mayDrop ? '' : `, without ${showNumber(droppedCells)} dropped cells`;
+  const dropped = !mayDrop ? '' : `, ${showNumber(droppedCells)} cells dropped`;
   writeOut(`${what}${dropped}, version ${version}, in ${seconds} s (${showNumber(rowsPerSecond)} rows/s).`);
 }

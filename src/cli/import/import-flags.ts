@@ -1,4 +1,4 @@
-/** The flags of `tablog import` that say how the text of a file is to be read. */
+/** Parses the flags of `tablog import` for reading a file. */
 import { InvalidArgumentError } from 'commander';
 import type { DelimitedForm } from '../../language/formats/delimited-form.ts';
 import type { DateFormat } from '../../language/values/date-format.ts';
@@ -6,7 +6,7 @@ import { conflictIn, delimiterOf, isMark, type FormConflict } from '../../langua
 import { columnTypes, scalarKinds, type ColumnType } from '../../language/values/column-type.ts';
 import { UserError } from '../user-error.ts';
 
-/** Flags that say how CSV or TSV is written. */
+/** Flags for the form of CSV or TSV. */
 export interface FormFlags {
   readonly header: boolean;
   readonly delimiter?: string;
@@ -26,8 +26,8 @@ export interface FormFlags {
 }
 
 /**
- * The form that the flags say. Throws UserError for flags that cannot be beside each other. `usual`: the delimiter of
- * the format.
+ * The form of the flags. `usual` is the default delimiter of the format. Throws UserError for flags that exclude each
+ * other.
  */
 export function formOfFlags(flags: FormFlags, usual: string): DelimitedForm {
   const {
@@ -69,7 +69,7 @@ function describeConflict({ name, reason }: FormConflict): string {
   return `--${name}: it ${reason}.`;
 }
 
-/** The flag that says something of CSV or TSV, with its dashes; null if none does. */
+/** A flag for the first member of the form, with its dashes; null if the form is empty. */
 export function flagOfForm(form: DelimitedForm): string | null {
   const [name] = Object.keys(form) as (keyof DelimitedForm)[];
   if (name === undefined) return null;
@@ -100,7 +100,7 @@ export function parseMark(text: string): string {
   return text;
 }
 
-/** Parses one more `--column`: what is behind the last equals sign is the ID. */
+/** Parses one `--column` and appends it to `before`. The text after the last equals sign is the ID. */
 export function addColumn(
   text: string,
   before: readonly (readonly [name: string, id: string])[] = [],
@@ -118,13 +118,27 @@ export function parseNulls(text: string): readonly string[] {
   return nulls;
 }
 
-/** Parses one more `--type`: what is behind the last equals sign is the type. */
+/** Parses the name of a type. */
+export function parseColumnType(text: string): ColumnType {
+  const type = typeNamed(text);
+  if (type === undefined)
+    throw new InvalidArgumentError(
+      `It must be a type, such as number or array<string>. Types are ${scalarKinds.join(', ')}.`,
+    );
+  return type;
+}
+
+function typeNamed(text: string): ColumnType | undefined {
+  return columnTypes.find((one) => one === (text === 'url' ? 'uri' : text));
+}
+
+/** Parses one `--type` and appends it to `before`. The text after the last equals sign is the type. */
 export function addType(
   text: string,
   before: readonly (readonly [id: string, type: ColumnType])[] = [],
 ): readonly (readonly [id: string, type: ColumnType])[] {
   const at = text.lastIndexOf('=');
-  const type = columnTypes.find((one) => one === (text.slice(at + 1) === 'url' ? 'uri' : text.slice(at + 1)));
+  const type = typeNamed(text.slice(at + 1));
   if (at < 1 || type === undefined)
     throw new InvalidArgumentError(
       `It must be the ID of a column and a type, such as zip=string or tags=array<string>. Types are ${scalarKinds.join(', ')}.`,
@@ -132,12 +146,12 @@ export function addType(
   return [...before, [text.slice(0, at), type]];
 }
 
-/** Parses `--encoding`: a name that the Encoding Standard has. */
+/** Parses `--encoding`: a label of the Encoding Standard. */
 export function parseEncoding(label: string): string {
   try {
     return new TextDecoder(label).encoding;
   } catch {
-    // TextDecoder throws only for a name that it does not know.
+    // TextDecoder throws only for a label that it does not know.
     throw new InvalidArgumentError(
       'It must be the name of an encoding, such as utf-8, windows-1252, latin1 or utf-16le.',
     );

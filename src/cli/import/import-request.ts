@@ -1,15 +1,15 @@
-/** What is asked for with the rows of a file (spec 4.13). */
+/** The parts of an import request beside the rows (spec 4.13). */
 import type { ImportTarget, OnSchemaError, Version } from '../../../clients/typescript/src/index.ts';
 import { UserError } from '../user-error.ts';
 
 export const onSchemaErrors: readonly OnSchemaError[] = ['abort', 'dropColumns', 'updateSchema'];
 
-/** Where the rows go, with the name of the table. */
+/** The target of an import, with the name of the table. */
 export type Target = ImportTarget & { readonly name: string };
 
-/** `"7"` for 7 and for "7". Throws UserError for an invalid version. */
+/** Parses 7, "7" or W/"7" as the version `"7"`. Throws UserError for anything else. */
 export function parseVersion(text: string): Version {
   const version = /^(?:W\/)?"?(\d+)"?$/.exec(text)?.[1];
-  if (version === undefined) throw new UserError('--if-match: it must be a version, a whole number as an ETag has it.');
+  if (version === undefined) throw new UserError('--if-match: it must be a version: a whole number, like 7 or "7".');
   return `"${version}"` as Version;
 }

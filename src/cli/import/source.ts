@@ -12,19 +12,22 @@ import { UserError } from '../user-error.ts';
 const pieceBytes = 256 * 1024;
 const decoders = { gzip: createGunzip, zstd: createZstdDecompress } as const;
 
-/** What messages call a file. */
+/** The name of a file in messages. */
 export function nameOf(file: string): string {
   return file === '-' ? 'stdin' : file;
 }
 
-/** Opens a file, or stdin for `-`. Throws UserError if it does not exist, or later if it cannot be read. */
+/**
+ * Opens a file, or stdin for `-`. Rejects with UserError if it does not exist. Its pieces reject with UserError if it
+ * cannot be read.
+ */
 export async function openSource(file: string, compression: Compression | null): Promise<Source> {
   const isStdin = file === '-';
   const size = isStdin ? null : await sizeOf(file);
   const name = nameOf(file);
   let bytesRead = 0;
   async function* counted(signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
-    // Otherwise a stop would wait for the writer of stdin.
+    // Without the signal, stopping would wait for the writer of stdin.
     const stream = addAbortSignal(
       signal,
       isStdin ? process.stdin : createReadStream(file, { highWaterMark: pieceBytes }),
@@ -50,7 +53,7 @@ export async function openSource(file: string, compression: Compression | null):
   };
 }
 
-/** Null for what has no size, such as a pipe. */
+/** The size in bytes; null for a pipe or a device. */
 async function sizeOf(file: string): Promise<number | null> {
   try {
     const stats = await stat(file);

@@ -15,7 +15,7 @@ import { bodyOf, groupColumns, type RowsQueryFlags } from './rows-query.ts';
 
 export interface QueryFlags extends ClientFlags, RowsOutputFlags, RowsQueryFlags {}
 
-/** Writes the rows of a table that are asked for, or their groups. Throws UserError. */
+/** Writes the rows of a table that match the flags, or their groups. Rejects with UserError. */
 export async function runQuery(idOrName: string, flags: QueryFlags): Promise<void> {
   const signal = interruption();
   const ended = new AbortController();
@@ -42,7 +42,7 @@ export async function runQuery(idOrName: string, flags: QueryFlags): Promise<voi
   try {
     if (!(await writeToStdout(pagesText({ read, writer: writerOf(columns), written, limit }), null, signal))) return;
   } finally {
-    // A page that is no longer needed may still be requested.
+    // Cancel the request for the next page, which nobody needs any more.
     ended.abort();
   }
   const of = total === null ? '' : ` of ${showNumber(Number(total))}${groups === null ? '' : ' rows'}`;

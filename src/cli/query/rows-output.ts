@@ -1,4 +1,4 @@
-/** What `tablog query` and `tablog sql` write: rows to stdout, and how many to stderr. */
+/** Output of `tablog query` and `tablog sql`: rows to stdout, and their number to stderr. */
 import type { WrittenColumn } from '../../language/formats/delimited-row-writer.ts';
 import { writeWords } from '../console.ts';
 import { writerFor, type RowWriter } from '../export/row-writer.ts';
@@ -12,20 +12,20 @@ export interface RowsOutputFlags {
   readonly limit?: number;
 }
 
-/** How many rows are written if nothing says how many: to a terminal, and as a table, whose rows are held in memory. */
+/** The default limit of rows on a terminal, and for `table`, which holds all rows in memory. */
 const limitForPeople = 100;
 
-/** Of a terminal that does not tell its width. */
+/** The width to assume if the terminal reports none. */
 const widthDefault = 80;
 
-export interface RowsOutput {
-  /** How many rows are written at most. */
+interface RowsOutput {
+  /** The maximum number of rows to write. */
   readonly limit: number;
   /** Throws UserError if the format does not support these columns. */
   readonly writerOf: (columns: readonly WrittenColumn[]) => RowWriter;
 }
 
-/** How rows are written to this stdout. */
+/** Chooses the format and the limit for this stdout. */
 export function rowsOutput(
   { format, limit }: RowsOutputFlags,
   { isTTY, columns: width }: NodeJS.WriteStream = process.stdout,
@@ -40,12 +40,12 @@ export function rowsOutput(
   };
 }
 
-/** Says how many rows were written. `more`: what else there is to say of them. */
+/** Writes the number of rows to stderr. `more` is appended to it. */
 export function sayRows(
   { rows, hasMore }: { readonly rows: number; readonly hasMore: boolean },
   noun: string,
   more = '',
 ): void {
   const count = `${showNumber(rows)} ${noun}${rows === 1 ? '' : 's'}`;
-  writeWords(hasMore ? `The first ${count}${more}; --limit gives more.` : `${count}${more}.`);
+  writeWords(hasMore ? `The first ${count}${more}; use --limit to get more.` : `${count}${more}.`);
 }

@@ -1,8 +1,8 @@
-/** What `tablog query` asks for, as the body of a query (docs/spec/queries.md). */
+/** The flags of `tablog query`, as the body of a query (docs/spec/queries.md). */
 import { InvalidArgumentError } from 'commander';
 import { parseExactly } from '../../language/formats/exact-json.ts';
 
-/** An aggregate as it is given: `count`, or `sum:amount`. */
+/** An aggregate: `count`, or `sum:amount` as `sum` of the column `amount`. */
 export interface Aggregate {
   readonly op: string;
   readonly column?: string;
@@ -17,12 +17,12 @@ export interface RowsQueryFlags {
   readonly aggregate?: readonly Aggregate[];
 }
 
-/** The members of the body but `limit` and `continuation`. The service checks them. */
+/** The members of the body except `limit` and `continuation`. The service checks them. */
 export function bodyOf({ filter, sort, fields, count, groupBy, aggregate }: RowsQueryFlags): object {
   return { filter, sort, fields, count: count ? 'exact' : undefined, groupBy, aggregate };
 }
 
-/** The names of the columns of groups, in their order; null if rows are asked for. */
+/** The names of a group's columns in order; null if the query is for rows. */
 export function groupColumns({ groupBy, aggregate }: RowsQueryFlags): readonly string[] | null {
   if (groupBy === undefined && aggregate === undefined) return null;
   const values = (aggregate ?? []).map(({ op, column }) => (column === undefined ? op : `${op}_${column}`));
@@ -38,16 +38,16 @@ export function parseFilter(text: string): unknown {
   }
 }
 
-/** Parses names with commas between them; as a JSON array they may have commas themselves. */
+/** Parses names separated by commas. A name that contains a comma can be given in a JSON array. */
 export function parseNames(text: string): readonly string[] {
   if (!text.startsWith('[')) return text.split(',');
   try {
     const names = JSON.parse(text) as unknown;
     if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names;
   } catch {
-    // Said below.
+    // Fall through to the error below.
   }
-  throw new InvalidArgumentError('It must be names with commas between them, or a JSON array of names.');
+  throw new InvalidArgumentError('It must be names separated by commas, or a JSON array of names.');
 }
 
 /** Parses `--aggregate`. */

@@ -15,7 +15,7 @@ export interface SqlFlags extends ClientFlags, RowsOutputFlags {
   readonly param?: readonly SqlParameter[];
 }
 
-/** Writes what a SELECT gives. Throws UserError. */
+/** Writes the rows of a SELECT. Rejects with UserError. */
 export async function runSql(sql: string, flags: SqlFlags): Promise<void> {
   const signal = interruption();
   const client = await openClient(flags, signal, writeWords);
@@ -24,7 +24,7 @@ export async function runSql(sql: string, flags: SqlFlags): Promise<void> {
     parseAs: 'arrayBuffer',
   });
   const bytes = Buffer.from(data!);
-  // Numbers keep their digits in the text only.
+  // Parsed for the columns only: the rows are read from the text, in which numbers keep their digits.
   const { columns } = JSON.parse(bytes.toString()) as SqlResult<unknown>;
 
   const { limit, writerOf } = rowsOutput(flags);

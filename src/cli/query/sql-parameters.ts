@@ -1,12 +1,9 @@
 import { numberToken, parseExactly } from '../../language/formats/exact-json.ts';
 
-/**
- * The values for `$1`, `$2` and so on, as they are given on the command line. An object is a number whose digits are
- * kept.
- */
+/** A value for `$1`, `$2` and so on from the command line. An object is a number that keeps its digits. */
 export type SqlParameter = string | number | boolean | object | null;
 
-/** Adds a parameter: a number, true, false, null or a text in quotes as JSON has them, and else a text as it is. */
+/** Adds a parameter. A JSON number, string, true, false or null is parsed; any other text is taken as it is. */
 export function addParameter(text: string, before: readonly SqlParameter[] = []): readonly SqlParameter[] {
   return [...before, parseParameter(text)];
 }

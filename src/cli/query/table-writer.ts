@@ -1,4 +1,4 @@
-/** Rows as aligned columns, which are as wide as the values of all rows need. */
+/** Writes rows as aligned columns. Each column is as wide as its widest value. */
 import { cellText, type WrittenColumn } from '../../language/formats/delimited-row-writer.ts';
 import { rowIdKey, type RowScanner } from '../../language/formats/row-scanner.ts';
 import type { RowWriter } from '../export/row-writer.ts';
@@ -9,11 +9,11 @@ export class TableWriter implements RowWriter {
   readonly #columns: readonly WrittenColumn[];
   readonly #places: ReadonlyMap<string, number>;
   readonly #width: number;
-  /** The places of columns with a value that is no number. */
+  /** The indexes of columns with a value that is not a number; the others are aligned to the right. */
   readonly #others = new Set<number>();
   readonly #lines: string[][] = [];
 
-  /** `width`: how wide a line may be. */
+  /** `width` is the maximum width of a line. */
   constructor(columns: readonly WrittenColumn[], width: number) {
     this.#columns = columns;
     this.#places = new Map(columns.map(({ id }, place) => [id, place]));

@@ -16,7 +16,10 @@ export function costOf(data: EventData, bytes: number): number {
   const values = data as unknown as Readonly<Record<string, unknown>>;
   const ofContent =
     cost?.(data as never) ??
-    Object.entries(fields).reduce((sum, [name, field]) => sum + (field.cost?.(values[name]) ?? 0), 0);
+    Object.entries(fields).reduce((sum, [name, field]) => {
+      const value = values[name];
+      return value === undefined ? sum : sum + (field.cost?.(value) ?? 0);
+    }, 0);
   return eventCost + bytes + ofContent;
 }
 

@@ -48,7 +48,7 @@ export interface Field<T> {
 }
 
 /** A field that some events do not have. */
-export interface OptionalField<T> extends Field<T> {
+interface OptionalField<T> extends Field<T> {
   readonly isOptional: true;
 }
 

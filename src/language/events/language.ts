@@ -5,9 +5,10 @@
  */
 import { currentRule, languageOfRule } from '../values/rule.ts';
 import { definitionOf, newestLanguage, type EventData } from './event.ts';
+import { languageOfColumnChanges } from './table-events.ts';
 
 /** The newest language that this version reads. It reads all earlier ones too. */
-export const eventLanguage = Math.max(newestLanguage, languageOfRule(currentRule));
+export const eventLanguage = Math.max(newestLanguage, languageOfRule(currentRule), languageOfColumnChanges);
 
 /** The language that an event needs: the maximum of its type's and its fields' languages. */
 export function languageOf(data: EventData): number {

@@ -1,4 +1,5 @@
 /** The outcome of a command: derived from the log, kept per command, rebuilt by replay. */
+import type { ColumnMisfits } from '../values/column-misfits.ts';
 import type { Refusal } from '../values/refusal.ts';
 
 /**
@@ -43,6 +44,13 @@ export interface AppliedResult {
   /** How many cells `dropColumns` dropped; absent without it, and if they were not counted. */
   readonly droppedCells?: number;
   readonly upload?: UploadResult;
+  /** The cells that a change of types has cleared; absent if no type changed that had to be tried. */
+  readonly misfits?: readonly ColumnMisfits[];
+  /**
+   * Nothing was changed: the rows are too many to be tried by the decision, and were not tried at this version of the
+   * table (docs/decisions/0077).
+   */
+  readonly untried?: true;
 }
 
 export type Outcome = (

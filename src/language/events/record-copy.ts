@@ -11,7 +11,7 @@ const prefixBytes = 9;
 export const copyBytes = prefixBytes;
 
 /** The content of a copy. */
-export interface CopiedRecord {
+interface CopiedRecord {
   /** The time of the record in the log that it was copied from. */
   readonly time: number;
   readonly bytes: Uint8Array;

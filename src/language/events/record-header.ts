@@ -43,7 +43,7 @@ const neededFrom = 0x80;
 /** How a part of a record may be compressed. */
 export const codecs = { none: 0, zstd: 1 } as const;
 
-export interface RecordHeader {
+interface RecordHeader {
   /** The compression of the body and of the JSON. */
   readonly codec: number;
   readonly jsonCodec: number;

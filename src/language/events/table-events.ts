@@ -1,10 +1,39 @@
 /** Events of tables and their rows. */
 import type { SchemaErrorMode } from '../values/decide-schema.ts';
-import type { GivenColumn, GivenDisplayName } from '../values/table-schema.ts';
-import { defineEvent, ifMatch, json, newTable, profile, row, rows, table, team } from './define-event.ts';
+import type { ColumnMisfits } from '../values/column-misfits.ts';
+import type { ColumnChanges, GivenColumn, GivenDisplayName } from '../values/table-schema.ts';
+import { defineEvent, ifMatch, json, newTable, optional, profile, row, rows, table, team } from './define-event.ts';
+import type { Field } from './define-event.ts';
 import type { RowLimits, TableLimits } from './limits.ts';
 
 const onSchemaError = json<SchemaErrorMode>();
+
+/** What a change of columns does with cells that do not fit a new type: it is refused, or they are empty from then on. */
+export type MisfitMode = 'abort' | 'clear';
+
+/** Changes of columns, with all that their decision needs besides the table. */
+export interface RequestedColumnChanges extends ColumnChanges {
+  readonly columnsMax: number;
+  readonly onMisfit: MisfitMode;
+  /** What was found when the rows of this version were tried under the new types; null: nobody has tried them. */
+  readonly tried: { readonly version: bigint; readonly misfits: readonly ColumnMisfits[] } | null;
+}
+
+/** The first language in which columns change. */
+export const languageOfColumnChanges = 3;
+
+/** The decision reads few rows at most (projections/tables/load-trials.ts). */
+const trialCost = 2_000_000;
+
+const columnChanges: Field<RequestedColumnChanges> = {
+  toWire: ({ tried, ...changes }) => ({
+    ...changes,
+    tried: tried && { ...tried, version: String(tried.version) },
+  }),
+  fromWire: (wire) => ({ ...wire, tried: wire.tried && { ...wire.tried, version: BigInt(wire.tried.version) } }),
+  cost: ({ change }) => (change.some(({ type }) => type !== undefined) ? trialCost : 0),
+  language: () => languageOfColumnChanges,
+};
 
 export const tableCreateRequested = defineEvent({
   type: 'TableCreateRequested',
@@ -32,6 +61,8 @@ export const tablePatchRequested = defineEvent({
     /** Null: unchanged. */
     name: json<string | null>(),
     columns: json<readonly GivenDisplayName[]>(),
+    /** Then `columns` is empty. */
+    columnChanges: optional(columnChanges),
   },
 });
 

@@ -26,7 +26,7 @@ export interface DelimitedRecord {
 const lineFeed = 10;
 const carriageReturn = 13;
 
-export interface RecordsOptions {
+interface RecordsOptions {
   readonly dialect: Dialect;
   /** Whether U+0000 is allowed. Called before each record. */
   readonly allowsZero: () => boolean;
@@ -39,7 +39,7 @@ export interface RecordsOptions {
   readonly isLast: boolean;
 }
 
-export interface RecordsRead {
+interface RecordsRead {
   /** The text from the first record that was not read, because it has a mistake or continues after the text. */
   readonly rest: string;
   /** Whether blanks before or after a quoted cell were ignored. */

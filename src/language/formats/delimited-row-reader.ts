@@ -13,6 +13,7 @@ import { delimiterLineBytesMax, delimiterNamedBy, dialectOf, type Dialect } from
 import { backslash, blank, quote } from '../values/json-scanner.ts';
 import { MalformedBody, invalidUtf8 } from '../values/malformed-body.ts';
 import { emptyOf } from './null-texts.ts';
+import { LineBuffer, withoutLineEnd } from './line-buffer.ts';
 import { firstMistake, type Mistake } from './record-splitter.ts';
 import { defaultRowLimits } from './row-limits.ts';
 import type { RowLimits } from './row-limits.ts';
@@ -25,11 +26,6 @@ import type { TextCells } from './text-cells.ts';
 /** Chunks are read in slices of this many bytes, which stay in the CPU cache. */
 const sliceBytes = 64 * 1024;
 const sliceBytesMin = 2 * 1024;
-const lineFeed = 10;
-const carriageReturn = 13;
-/** Ctrl-Z, the end of a text in CP/M and DOS. */
-const endOfFile = 0x1a;
-const byteOrderMark = Buffer.from('\ufeff');
 
 export interface DelimitedRowReaderOptions {
   /** The delimiter of the media type. The form, or a first line that names one, overrides it. */
@@ -75,15 +71,9 @@ export class DelimitedRowReader implements RowReader {
   #shortLines = 0;
   #blocks: RowBlock[] = [];
 
-  #bytes = Buffer.alloc(0);
-  #end = 0;
-  /** Bytes before this index have been read. */
-  #position = 0;
-  /** The index after the last line end. */
-  #linesEnd = 0;
+  readonly #lines = new LineBuffer();
   /** Below this many bytes of whole lines a new attempt does not pay: the last one failed with half as many. */
   #unreadMin = 0;
-  #sawBeginning = false;
   #sawFirstLine = false;
   /** For notes on lines that do not follow the standard. */
   #namedDelimiter = false;
@@ -126,10 +116,10 @@ export class DelimitedRowReader implements RowReader {
   *push(chunk: Uint8Array): Generator<RowBlock, void, undefined> {
     for (let start = this.#skipped.skip(chunk); start < chunk.length && !this.#isCut;) {
       const end = start + this.#sliceBytes();
-      this.#append(chunk.subarray(start, end));
+      this.#lines.append(chunk.subarray(start, end));
       start = end;
       this.#shortenCells();
-      const unread = this.#linesEnd - this.#position;
+      const unread = this.#lines.linesEnd - this.#lines.position;
       if ((unread > 0 && unread >= this.#unreadMin) || this.#isTooLong()) this.#readLines();
       yield* this.#takeBlocks();
     }
@@ -137,8 +127,8 @@ export class DelimitedRowReader implements RowReader {
 
   end(): RowsEnd {
     if (!this.#isCut) {
-      this.#endAtMark();
-      this.#read(this.#end, true);
+      this.#endedAtMark = this.#lines.endAtMark();
+      this.#read(this.#lines.end, true);
     }
     if (!this.#isCut) {
       if (this.#body === null) throw malformed('the body has no header: its first line must name the columns');
@@ -169,13 +159,6 @@ export class DelimitedRowReader implements RowReader {
     return notes;
   }
 
-  #endAtMark(): void {
-    while (this.#end > this.#position && this.#bytes[this.#end - 1] === endOfFile) {
-      this.#end -= 1;
-      this.#endedAtMark = true;
-    }
-  }
-
   /**
    * The length of a slice that yields at most about one block, even if every cell is a single byte and its delimiter.
    */
@@ -192,51 +175,16 @@ export class DelimitedRowReader implements RowReader {
     return blocks;
   }
 
-  #append(slice: Uint8Array): void {
-    if (this.#end + slice.length > this.#bytes.length) this.#makeRoom(slice.length);
-    const openReturn =
-      this.#end > this.#position && this.#bytes[this.#end - 1] === carriageReturn && slice[0] !== lineFeed;
-    this.#bytes.set(slice, this.#end);
-    const lineEnd = lastLineEnd(slice);
-    if (lineEnd !== -1) this.#linesEnd = this.#end + lineEnd + 1;
-    else if (openReturn) this.#linesEnd = this.#end;
-    this.#end += slice.length;
-    if (this.#end >= byteOrderMark.length) this.#skipByteOrderMark();
-  }
-
   /**
    * If cells may be dropped, removes cells that are too long from the buffer, so that they do not count for their row.
    */
   #shortenCells(): void {
     this.#openBytes = 0;
-    if (!this.#dropsCells || this.#body === null || this.#end - this.#position <= this.#limits.rowBytes) return;
-    const { end, open } = shortenCells(this.#bytes, this.#position, this.#end, this.#dialect, this.#limits.cellBytes);
-    this.#end = end;
+    const lines = this.#lines;
+    if (!this.#dropsCells || this.#body === null || lines.end - lines.position <= this.#limits.rowBytes) return;
+    const { end, open } = shortenCells(lines.bytes, lines.position, lines.end, this.#dialect, this.#limits.cellBytes);
+    lines.shortenTo(end);
     this.#openBytes = open;
-    this.#linesEnd = this.#position + lastLineEnd(this.#bytes.subarray(this.#position, end)) + 1;
-  }
-
-  /**
-   * Moves the unread bytes to the front of a buffer with room for twice as many, so that each byte is moved only a few
-   * times.
-   */
-  #makeRoom(bytes: number): void {
-    const unread = this.#end - this.#position;
-    const needed = 2 * unread + bytes;
-    const target = needed <= this.#bytes.length ? this.#bytes : Buffer.allocUnsafeSlow(needed);
-    this.#bytes.copy(target, 0, this.#position, this.#end);
-    this.#bytes = target;
-    this.#linesEnd = Math.max(0, this.#linesEnd - this.#position);
-    this.#end = unread;
-    this.#position = 0;
-  }
-
-  /** Call it before anything is read. By then a byte order mark is either complete or absent. */
-  #skipByteOrderMark(): void {
-    if (this.#sawBeginning) return;
-    this.#sawBeginning = true;
-    const beginning = this.#bytes.subarray(0, Math.min(this.#end, byteOrderMark.length));
-    if (beginning.equals(byteOrderMark)) this.#position = byteOrderMark.length;
   }
 
   /**
@@ -244,35 +192,34 @@ export class DelimitedRowReader implements RowReader {
    * overrides it.
    */
   #readFirstLine(end: number): void {
-    if (this.#sawFirstLine || end <= this.#position) return;
+    const lines = this.#lines;
+    if (this.#sawFirstLine || end <= lines.position) return;
     this.#sawFirstLine = true;
-    const next = this.#nextLine(this.#position, end);
-    const line = withoutLineEnd(this.#bytes.subarray(this.#position, next));
+    const next = lines.nextLine(lines.position, end);
+    const line = withoutLineEnd(lines.unread(next));
     const named = line.length <= delimiterLineBytesMax ? delimiterNamedBy(line.toString(), this.#dialect) : null;
     if (named === null) return;
-    this.#position = next;
+    lines.position = next;
     this.#namedDelimiter = true;
     this.#dialect = dialectOf(this.#form, named);
   }
 
   /** Whether the unread bytes, without a line end, exceed one row. */
   #isTooLong(): boolean {
-    const max = this.#position + this.#limits.rowBytes;
-    if (this.#end <= max) return false;
+    const lines = this.#lines;
+    const bytesMax = this.#limits.rowBytes;
+    if (lines.end - lines.position <= bytesMax) return false;
     // The last bytes may be a line end, or half of one.
-    let end = this.#end - this.#openBytes;
-    if (this.#bytes[end - 1] === lineFeed) end -= 1;
-    if (this.#bytes[end - 1] === carriageReturn) end -= 1;
-    return end > max;
+    return withoutLineEnd(lines.unread(lines.end - this.#openBytes)).length > bytesMax;
   }
 
   #readLines(): void {
-    this.#read(this.#linesEnd, false);
+    this.#read(this.#lines.linesEnd, false);
     if (this.#isCut) return;
-    const unread = this.#linesEnd - this.#position;
+    const unread = this.#lines.linesEnd - this.#lines.position;
     // Double the minimum, so that the work stays linear in the size of the body.
     this.#unreadMin = unread > 0 ? Math.min(2 * unread, this.#limits.rowBytes + 2) : 0;
-    if (this.#isTooLong()) this.#untilLimit(() => this.#refuseLong(this.#bytes.subarray(this.#position, this.#end)));
+    if (this.#isTooLong()) this.#untilLimit(() => this.#refuseLong(this.#lines.unread()));
   }
 
   /** Reads the records before `end`: at the end of the body all of them, otherwise those whose line end has arrived. */
@@ -288,51 +235,35 @@ export class DelimitedRowReader implements RowReader {
       if (!(error instanceof MalformedBody) || error.type !== 'limit_exceeded') throw error;
       this.#refusal ??= { type: error.type, message: error.message };
       this.#isCut = true;
-      this.#bytes = Buffer.alloc(0);
+      this.#lines.bytes = Buffer.alloc(0);
     }
   }
 
   #readBefore(end: number, isLast: boolean): void {
-    this.#skipByteOrderMark();
+    const lines = this.#lines;
+    lines.skipByteOrderMark();
     this.#readFirstLine(end);
-    const invalid = this.#invalidLine(end);
+    const invalid = lines.invalidLine(end);
     this.#readText(invalid ?? end, isLast && invalid === null);
     if (invalid === null) return;
-    const rest = withoutLineEnd(this.#bytes.subarray(this.#position, this.#nextLine(invalid, end)));
+    const rest = withoutLineEnd(lines.unread(lines.nextLine(invalid, end)));
     if (rest.length > this.#limits.rowBytes) this.#refuseLong(rest);
     throw invalidUtf8();
   }
 
-  /** The start of the first line that is not UTF-8; null if all lines are. No character spans a line end. */
-  #invalidLine(end: number): number | null {
-    if (isUtf8(this.#bytes.subarray(this.#position, end))) return null;
-    for (let start = this.#position; ;) {
-      const next = this.#nextLine(start, end);
-      if (!isUtf8(this.#bytes.subarray(start, next))) return start;
-      start = next;
-    }
-  }
-
-  #nextLine(start: number, end: number): number {
-    let at = start;
-    while (at < end && this.#bytes[at] !== lineFeed && this.#bytes[at] !== carriageReturn) at += 1;
-    if (this.#bytes[at] === carriageReturn && at + 1 < end && this.#bytes[at + 1] === lineFeed) at += 1;
-    return Math.min(end, at + 1);
-  }
-
   #readText(end: number, isLast: boolean): void {
-    if (end <= this.#position) return;
-    const bytes = this.#bytes.subarray(this.#position, end);
+    const lines = this.#lines;
+    if (end <= lines.position) return;
     const { rest, sawBlanks } = readRecords(
-      bytes,
+      lines.unread(end),
       { dialect: this.#dialect, allowsZero: () => this.#allowsZero, commentBytesMax: this.#limits.rowBytes, isLast },
       (record) => this.#readRecord(record),
     );
     this.#leftOutBlanks ||= sawBlanks;
-    this.#position = end - Buffer.byteLength(rest);
+    lines.position = end - Buffer.byteLength(rest);
     if (rest === '') return;
-    const unread = withoutLineEnd(this.#bytes.subarray(this.#position, end));
-    const open = Math.max(0, this.#openBytes - (this.#end - end));
+    const unread = withoutLineEnd(lines.unread(end));
+    const open = Math.max(0, this.#openBytes - (lines.end - end));
     if (unread.length - open > this.#limits.rowBytes) this.#refuseLong(unread);
     const mistake = this.#mistakeIn(isLast ? unread.toString() : rest);
     if (mistake !== null && (isLast || !mistake.isOpen)) this.#refuse(mistake);
@@ -483,23 +414,6 @@ function escapeBytes(text: string, { quote: quotes, lenient }: Dialect): number 
     else if (code < blank) bytes += '\\u0000'.length - 1;
   }
   return bytes;
-}
-
-function withoutLineEnd(line: Buffer): Buffer {
-  let { length } = line;
-  if (line[length - 1] === lineFeed) length -= 1;
-  if (line[length - 1] === carriageReturn) length -= 1;
-  return line.subarray(0, length);
-}
-
-/**
- * The index of the last line end, or of its last byte; -1 if there is none. A carriage return as the last byte may be
- * half of a line end.
- */
-function lastLineEnd(bytes: Uint8Array): number {
-  const feed = bytes.lastIndexOf(lineFeed);
-  const found = bytes.subarray(feed + 1, -1).lastIndexOf(carriageReturn);
-  return found === -1 ? feed : feed + 1 + found;
 }
 
 function malformed(message: string): MalformedBody {

@@ -11,11 +11,22 @@ import { backslash, blank, comma, lowerN, openBrace, openBracket, quote } from '
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const tab = 0x09;
+const apostrophe = 0x27;
 const byteOrderMark = Buffer.from('\uFEFF');
 
 /** Marks of bytes within a string: bytes because of which it may need quotes, and bytes that may end it. */
 const special = 1;
 const stops = 2;
+
+/** Bytes that a string must not begin with: readers may take blanks away, and Excel runs formulas. */
+const blankFirst = new Uint8Array(256);
+blankFirst[blank] = 1;
+const formulaFirst = blankFirst.slice();
+for (const character of '=+-@') formulaFirst[character.charCodeAt(0)] = 1;
+
+/** What begins a formula. Excel takes the wide forms of other keyboards too. */
+const formula = /^[=+\-@\t\r\n＝＋－＠]/;
+const number = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 /** The marks by delimiter, 64 KiB each. */
 const marksByDelimiter = new Map([comma, tab].map((delimiter) => [delimiter, marksFor(delimiter)]));
@@ -32,10 +43,19 @@ export function cellText(json: string, { isJson }: WrittenColumn): string {
   return json.startsWith('"') && !isJson ? decodeString(json) : json;
 }
 
-/** A header of column IDs, and a line for each row. */
+/**
+ * A header of column IDs, and a line for each row.
+ *
+ * For Excel, a byte order mark stands before them, so that Excel reads UTF-8, and an apostrophe before what Excel would
+ * run as a formula (https://owasp.org/www-community/attacks/CSV_Injection). Such a cell is another text then: this is
+ * for reading, not for bringing rows back.
+ */
 export class DelimitedRowWriter {
   readonly #delimiter: number;
   readonly #marks: Uint8Array;
+  /** 1 for a byte with which no string may begin that is written as it is. */
+  readonly #notFirst: Uint8Array;
+  readonly #forExcel: boolean;
   readonly #columns: readonly WrittenColumn[];
   readonly #keys: RowKeys;
   /** The start and the end of a row's cells, by place. An end of 0: the row has no such cell. */
@@ -52,14 +72,18 @@ export class DelimitedRowWriter {
   #length = 0;
 
   /** `columns`: at least one, in the order of their cells. */
-  constructor(delimiter: Delimiter, columns: readonly WrittenColumn[]) {
+  constructor(delimiter: Delimiter, columns: readonly WrittenColumn[], forExcel = false) {
     this.#delimiter = delimiter.charCodeAt(0);
     this.#marks = marksByDelimiter.get(this.#delimiter) ?? marksFor(this.#delimiter);
+    this.#notFirst = forExcel ? formulaFirst : blankFirst;
+    this.#forExcel = forExcel;
     this.#columns = columns;
     this.#starts = new Int32Array(columns.length);
     this.#ends = new Int32Array(columns.length);
     this.#plain = new Uint8Array(columns.length);
     this.#keys = new RowKeys(columns);
+    this.#reserve(byteOrderMark.length);
+    if (forExcel) this.#length += byteOrderMark.copy(this.#bytes);
     for (const [place, column] of columns.entries()) {
       const text = Buffer.from(column.id);
       this.#reserve(text.length);
@@ -213,8 +237,7 @@ export class DelimitedRowWriter {
         }
         seen |= marks[byte]!;
       }
-      // Readers may trim blanks at the ends.
-      this.#isPlain = seen === 0 && rows[start + 1] !== blank && rows[end - 1] !== blank;
+      this.#isPlain = seen === 0 && this.#notFirst[rows[start + 1]!] === 0 && rows[end - 1] !== blank;
       return end + 1;
     }
     this.#isPlain = false;
@@ -242,11 +265,13 @@ export class DelimitedRowWriter {
 
   /** Writes the text of a cell. In quotes if it would otherwise end early, begin with a quote, or lose blanks. */
   #writeText(text: Buffer): void {
-    if (!this.#needsQuotes(text)) {
+    const isFormula = this.#forExcel && formula.test(text.toString('utf8', 0, 3)) && !number.test(text.toString());
+    if (!isFormula && !this.#needsQuotes(text)) {
       this.#length += text.copy(this.#bytes, this.#length);
       return;
     }
     this.#writeByte(quote);
+    if (isFormula) this.#writeByte(apostrophe);
     for (const byte of text) {
       this.#writeByte(byte);
       if (byte === quote) this.#writeByte(quote);
@@ -279,7 +304,7 @@ export class DelimitedRowWriter {
    * and quotes are added.
    */
   #reserve(bytes: number): void {
-    const needed = this.#length + 2 * bytes + 3 * this.#ends.length + 1;
+    const needed = this.#length + 2 * bytes + 4 * this.#ends.length + 1;
     if (needed <= this.#bytes.length) return;
     const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length));
     larger.set(this.#bytes.subarray(0, this.#length));

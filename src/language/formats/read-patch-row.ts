@@ -22,7 +22,7 @@ export interface PatchRow {
   readonly rowId?: unknown;
 }
 
-export interface PatchRowOptions {
+interface PatchRowOptions {
   /** Column IDs whose order is already fixed: they come first in the body. */
   readonly columns?: readonly string[];
   /** Whether cells that no row may hold are dropped, and all cells counted (`onSchemaError=dropColumns`). */

@@ -55,7 +55,7 @@ export interface ScannedRow {
   longCell: number;
 }
 
-export interface RowScannerOptions {
+interface RowScannerOptions {
   /** Whether bodies keep nulls. */
   readonly keepsNulls?: boolean;
   /**

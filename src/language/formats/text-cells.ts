@@ -16,7 +16,7 @@ type Kind = (typeof kinds)[number];
 const decimals = ['.', ','] as const;
 
 /** Texts that usually mean an empty cell. */
-export const nullTexts = [
+const nullTexts = [
   'NA',
   'N/A',
   '#N/A',
@@ -51,7 +51,7 @@ const otherCellsAtLeast: ReadonlyMap<number, number> = new Map([
   [1_000, 100],
 ]);
 
-export interface CellInTheWay {
+interface CellInTheWay {
   /** The place from `TextCells.placeOf`. */
   readonly place: number;
   /** At most 60 characters. */

@@ -24,7 +24,7 @@ export const scalarKinds = [
 ] as const;
 
 export type ScalarKind = (typeof scalarKinds)[number];
-export type ArrayType = `array<${ScalarKind}>`;
+type ArrayType = `array<${ScalarKind}>`;
 export type ColumnType = ScalarKind | ArrayType;
 
 /** All types in bit order: the 15 scalars are bits 0 to 14, their arrays bits 15 to 29. */

@@ -14,7 +14,7 @@ import type { SchemaColumn, TableSchema } from './table-schema.ts';
 
 export type SchemaErrorMode = 'abort' | 'dropColumns' | 'updateSchema';
 
-export interface SchemaRequest {
+interface SchemaRequest {
   /** Null: the schema is inferred from the rows. */
   readonly schema: TableSchema | null;
   readonly profile: Profile;
@@ -101,7 +101,7 @@ export function checkColumnCount(count: number, columnsMax: number): Refusal | n
   return { type: 'limit_exceeded', message };
 }
 
-function reservedRefusal(place: string, id: string): Refusal {
+export function reservedRefusal(place: string, id: string): Refusal {
   return { type: 'column_id_reserved', message: `${place}: the column ID ${JSON.stringify(id)} is reserved` };
 }
 
@@ -166,7 +166,7 @@ function firstLeftOut(column: ColumnProfile, type: ColumnType): Misfit | undefin
   return column.misfits.find((misfit) => (misfit.wrapped & item) !== 0);
 }
 
-function unknownRefusal(place: string, id: string): Refusal {
+export function unknownRefusal(place: string, id: string): Refusal {
   return { type: 'column_id_not_found', message: `${place}: the table has no column ${JSON.stringify(id)}` };
 }
 

@@ -1,14 +1,14 @@
 /** Changes the display names of a table's columns. IDs, types and order stay. */
 import type { Refusal } from './refusal.ts';
 import { findColumn } from './table-schema.ts';
-import type { GivenDisplayName, SchemaColumn, TableSchema } from './table-schema.ts';
+import type { GivenColumnChange, SchemaColumn, TableSchema } from './table-schema.ts';
 
-/** The schema with these display names; the same object if nothing changes. */
+/** The schema with these display names; the same object if nothing changes. Types in `given` are passed over. */
 export function displayColumns(
   schema: TableSchema,
-  given: readonly GivenDisplayName[],
+  given: readonly GivenColumnChange[],
 ): { readonly schema: TableSchema } | { readonly refusal: Refusal } {
-  const names = new Map<string, string | null>();
+  const names = new Map<string, string | null | undefined>();
   for (const [at, { id, displayName }] of given.entries()) {
     const place = `columns[${at}].id`;
     if (findColumn(schema, id) === undefined) {

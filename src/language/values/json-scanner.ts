@@ -25,7 +25,7 @@ const lowerE = 0x65;
 export const lowerU = 0x75;
 
 /** Levels of arrays and objects within one value. */
-export const nestingMax = 32;
+const nestingMax = 32;
 /** A number with fewer bytes and no exponent is always finite. */
 const surelyFiniteBytes = 300;
 

@@ -21,7 +21,7 @@ export interface Classified {
 /** Types that an exact number fits. */
 export const numberTypes: TypeSet = typeSet('number', 'string', 'markdown', 'json');
 /** Types that hold an integer that a double cannot hold, as its text. */
-export const bigIntegerTypes: TypeSet = typeSet('string', 'markdown', 'json');
+const bigIntegerTypes: TypeSet = typeSet('string', 'markdown', 'json');
 /** Types that `true` and `false` fit. */
 export const booleanTypes: TypeSet = typeSet('boolean', 'string', 'markdown', 'json');
 

@@ -5,7 +5,8 @@
 import { fitCell } from './cell-value.ts';
 import { isArrayType, itemKind, typeBit } from './column-type.ts';
 import type { ColumnType } from './column-type.ts';
-import { fitToken, widenToken } from './fit-value.ts';
+import { convertToken, isSafe } from './convert-token.ts';
+import { fitToken } from './fit-value.ts';
 import { decodeString } from './json-text.ts';
 import { storedAs } from './profile.ts';
 import type { ColumnProfile, Profile } from './profile.ts';
@@ -45,7 +46,7 @@ export function receivedForm(cells: boolean): StoredForm {
   return cells ? 'cells' : 'received';
 }
 
-/** Returns a body as the schema presents it: columns in schema order, without misfits. */
+/** Returns a body as the schema presents it: columns in schema order, without misfits and removed columns. */
 export type Presenter = (body: string) => string;
 
 /** The presenter of bodies that read as they are stored. */
@@ -140,23 +141,24 @@ function readerOf(column: SchemaColumn, { decidedAt, stored, wrap, rule }: BodyF
   const decided = typeAt(column, decidedAt);
   if (decided === undefined) return null;
   const later = typesAfter(column, decidedAt);
-  const widen = (token: string): string => {
+  const convert = (token: string): string | undefined => {
     let from = decided;
-    let text = token;
+    let text: string | undefined = token;
     for (const to of later) {
-      text = widenToken(text, from, to);
+      text = convertToken(text, from, to);
+      if (text === undefined) return undefined;
       from = to;
     }
     return text;
   };
-  if (stored === 'presented') return widen;
+  if (stored === 'presented') return convert;
   const isCell = stored === 'cells';
   const cells = cellFormOf(rule);
   return (token) => {
     const fitted = isCell ? fitStoredCell(token, decided, wrap, cells) : fitToken(token, decided, wrap);
     return fitted === undefined || !fitsBy(rule, { text: isCell ? cellText(token) : token, isCell }, fitted, decided)
       ? undefined
-      : widen(fitted);
+      : convert(fitted);
   };
 }
 
@@ -229,5 +231,6 @@ function isPlainColumn(values: ColumnProfile, column: SchemaColumn, version: big
   // Dates may be in the format of their file.
   if (isCell && (decided === 'date' || decided === 'dateTime') && cellFormOf(rule).dateFormat !== null) return false;
   const kinds = values.stored & ~noKinds;
-  return [decided, ...typesAfter(column, version)].every((type) => (kinds & ~plainKinds(type)) === 0);
+  const types = [decided, ...typesAfter(column, version)];
+  return types.every((type, at) => (kinds & ~plainKinds(type)) === 0 && (at === 0 || isSafe(types[at - 1]!, type)));
 }

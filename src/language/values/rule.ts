@@ -97,7 +97,7 @@ function generationOf(rule: Rule): number {
 }
 
 /** A received value: a JSON value as JSON text, or the text of a CSV or TSV cell. */
-export interface ReceivedValue {
+interface ReceivedValue {
   readonly text: string;
   readonly isCell: boolean;
 }

@@ -5,7 +5,7 @@
 import type { ColumnType } from './column-type.ts';
 
 /** A type that a column has had since this version of its table. */
-export interface TypeEntry {
+interface TypeEntry {
   readonly since: bigint;
   readonly type: ColumnType;
 }
@@ -32,6 +32,24 @@ export interface GivenColumn {
 export interface GivenDisplayName {
   readonly id: string;
   readonly displayName: string | null;
+}
+
+/** A change of a column; what is absent stays. */
+export interface GivenColumnChange {
+  readonly id: string;
+  readonly displayName?: string | null | undefined;
+  readonly type?: ColumnType | undefined;
+}
+
+/**
+ * Changes of the columns of a table, in this order: columns go, others change, others come behind them. At last those
+ * that `order` names come first, in its order.
+ */
+export interface ColumnChanges {
+  readonly remove: readonly string[];
+  readonly change: readonly GivenColumnChange[];
+  readonly add: readonly GivenColumn[];
+  readonly order: readonly string[];
 }
 
 /** The schema with these columns, valid from the version of the event that brings it. */
@@ -73,7 +91,7 @@ export function findColumn(schema: TableSchema, id: string): SchemaColumn | unde
 }
 
 /** A schema in JSON, with versions as decimal strings. */
-export interface EncodedSchema {
+interface EncodedSchema {
   readonly columns: readonly {
     readonly id: string;
     readonly displayName?: string;

@@ -1,6 +1,6 @@
 /**
  * Counts and bounds the events of a process that wait to be appended or wait for their outcome, over all partitions.
- * Knows how long they have waited.
+ * Measures how long they have waited.
  */
 import type { EncodedEvent } from '../../language/events/event.ts';
 import { eventLanguage } from '../../language/events/language.ts';
@@ -8,8 +8,8 @@ import { LanguageTooNew, type NotAppended } from '../event-log.ts';
 import { refuse, type LogObserver, type RefusalReason } from '../log-observer.ts';
 import { Waits, type End } from './waits.ts';
 
-export interface AppendQueueOptions {
-  /** How many events may wait, and how many bytes of them; past either, appends are refused. */
+interface AppendQueueOptions {
+  /** How many events may wait, and how many bytes. Past either limit, appends are refused. */
   readonly eventsMax: number;
   readonly bytesMax: number;
   /** The newest language that all live processes read; absent: this process is the only one. */
@@ -19,9 +19,9 @@ export interface AppendQueueOptions {
 
 /** The place of an event in the queue. */
 export interface QueuedEvent {
-  /** Its bytes have been sent and no longer count. Safe to call twice. */
+  /** The event's bytes have been sent and no longer count. Safe to call twice. */
   sent(): void;
-  /** It has its outcome, or never will have one. Safe to call twice. */
+  /** The event has its outcome, or will never have one. Safe to call twice. */
   left(how: End): void;
 }
 
@@ -44,7 +44,7 @@ export class AppendQueue {
     return this.#bytes;
   }
 
-  /** Queues an event. Throws NotAppended when the queue is full, or the language of the event is too new. */
+  /** Queues an event. Throws NotAppended if the queue is full, or if the language of the event is too new. */
   enter(partition: number, { size: bytes, language }: Pick<EncodedEvent, 'size' | 'language'>): QueuedEvent {
     const { eventsMax, bytesMax, languageMax = () => eventLanguage, observer } = this.#options;
     if (language > languageMax()) {
@@ -53,7 +53,8 @@ export class AppendQueue {
     }
     if (this.events >= eventsMax)
       throw this.refuse('queue_events', 'too many requests wait for their outcome', partition);
-    if (this.#bytes + bytes > bytesMax) throw this.refuse('queue_bytes', 'too much waits to be written', partition);
+    if (this.#bytes + bytes > bytesMax)
+      throw this.refuse('queue_bytes', 'too many bytes wait to be written', partition);
     this.#bytes += bytes;
     let unsent = bytes;
     const wait = this.waitsIn(partition).begin();
@@ -73,7 +74,7 @@ export class AppendQueue {
     return waits;
   }
 
-  /** The error for an event that is refused before anything happened. Counts the refusal. */
+  /** The error for an event that is refused before it could have any effect. Counts the refusal. */
   refuse(reason: RefusalReason, message: string, partition: number): NotAppended {
     return refuse(this.#options.observer, reason, message, { partition });
   }

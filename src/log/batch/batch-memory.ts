@@ -1,14 +1,14 @@
 /**
- * What a batch hands to the next one of its partition: its states, because the next batch is decided while this one is
- * still in flight and invisible to reads, and what the models remember of all earlier batches. It is valid only while
- * nobody else moves the progress. Storing the next batch checks that; if the check fails, the memory is dropped and the
- * batch is decided again.
+ * The state that a batch passes on to the next one of its partition. The next batch is decided while this one is in
+ * flight and invisible to reads, so it needs the states of this one, and the models' memory of all earlier batches. The
+ * memory is valid only while nobody else moves the progress. Storing the next batch checks that; if the check fails,
+ * the memory is dropped and the batch is decided again.
  */
 import type { RecordedOutcome } from '../outcomes/recorded-outcome.ts';
 import type { States } from '../model-set.ts';
 
 export class BatchMemory {
-  /** What each model remembers, by its name. */
+  /** The memory of each model, by the model's name. */
   readonly remembered: States;
   #before: States | null;
   #outcomes: ReadonlyMap<string, RecordedOutcome>;

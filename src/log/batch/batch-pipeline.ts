@@ -1,16 +1,13 @@
 /**
- * Stores the batches of one partition in order. While one is in flight the next is gathered and planned, so that this
- * process and Postgres do not take turns waiting for each other.
+ * Stores the batches of one partition in order. While a batch is in flight, the next one is gathered and planned, so
+ * that this process and Postgres do not wait for each other in turns.
  */
 
 import { FairQueue } from './fair-queue.ts';
 
 /** The operations on batches. */
 export interface BatchStage<Item, Batch> {
-  /**
-   * Among whom the batches are shared out fairly, and what an item costs of them; without these, items keep their
-   * order.
-   */
+  /** The owner of an item: batches are shared fairly among owners, by cost. Without these, items keep their order. */
   ownerOf?(item: Item): string;
   costOf?(item: Item): number;
   /** Begins a batch that follows all earlier ones. */
@@ -21,13 +18,13 @@ export interface BatchStage<Item, Batch> {
   /** Plans the items last put into a batch. Never rejects. */
   plan(batch: Batch, items: readonly Item[]): Promise<void>;
   /**
-   * Called when the batch before this one has landed. Unless it landed as planned, plans made on top of it are invalid;
-   * items that could not be planned before can be now. Never rejects.
+   * Called when the batch before this one has landed. If it did not land as planned, plans made on top of it are
+   * invalid. Items that could not be planned before can be planned now. Never rejects.
    */
   replan(batch: Batch, asPlanned: boolean): Promise<void>;
   /** Stores a batch. Resolves to whether it landed as planned. Never rejects. */
   store(batch: Batch): Promise<boolean>;
-  /** Called when nothing waits and nothing is in flight. */
+  /** Called when no item waits and no batch is in flight. */
   rest(): void;
 }
 
@@ -60,17 +57,17 @@ export class BatchPipeline<Item, Batch> {
     this.#running ??= this.#run();
   }
 
-  /** Takes back the items that are in no batch yet. */
+  /** Removes and returns the items that are in no batch yet. */
   takeWaiting(): Item[] {
     return this.#waiting.takeAll();
   }
 
-  /** Whether nothing waits and nothing is in flight. */
+  /** Whether no item waits and no batch is in flight. */
   get isIdle(): boolean {
     return this.#running === null;
   }
 
-  /** Settles when nothing waits and nothing is in flight. */
+  /** Settles when no item waits and no batch is in flight. */
   async idle(): Promise<void> {
     await this.#running;
   }
@@ -82,16 +79,16 @@ export class BatchPipeline<Item, Batch> {
       flight = size === 0 ? null : this.#takeOff(batch);
     } while (flight !== null || this.#waiting.length > 0);
     this.#stage.rest();
-    // In the same turn as the check of the queue: an item pushed later finds no run and starts one.
+    // In the same turn as the check of the queue. So an item that is pushed later finds no run, and starts one.
     this.#running = null;
   }
 
-  /** Gathers waiting items, and while a batch is in flight also those that arrive. */
+  /** Gathers waiting items. While a batch is in flight, also gathers those that arrive. */
   async #gather(flight: Flight | null): Promise<{ readonly batch: Batch; readonly size: number }> {
     const batch = this.#stage.open();
     let size = 0;
     for (;;) {
-      // One turn of the event loop, so that items that arrive together are batched together.
+      // Waits one turn of the event loop, so that items that arrive together are batched together.
       await new Promise<void>((resolve) => setImmediate(resolve));
       size += await this.#take(batch);
       if (flight === null || flight.landed) break;
@@ -114,7 +111,7 @@ export class BatchPipeline<Item, Batch> {
     return taken.length;
   }
 
-  /** Resolves when an item waits that the batch has room for. */
+  /** Resolves when an item waits for which the batch has room. */
   #arrival(batch: Batch): Promise<void> {
     return new Promise((resolve) => {
       this.#arrived = () => {

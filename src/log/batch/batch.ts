@@ -1,6 +1,6 @@
 /**
- * A batch in the making: records that are decided in log order on the states of all models, and stored together. It may
- * be filled in several steps; later events see the changes of earlier ones in the states.
+ * A batch that is being decided: its records are decided in log order on the states of all models, and stored together.
+ * It may be filled in several steps. Later events see the changes of earlier ones in the states.
  */
 import type { Tx } from '../../storage/database/pipelined-client.ts';
 import type { BoundStatement } from '../../storage/database/combine.ts';
@@ -22,7 +22,7 @@ import { UndoJournal } from './undo-journal.ts';
 /** Whether earlier outcomes are looked up for all commands (see `ProjectOptions`). */
 export type Duplicates = 'replace' | 'fail';
 
-/** How many changes are applied between two looks at the clock. */
+/** How many changes are applied between two checks of the clock. */
 const changesOfSlice = 1000;
 
 /** A write that must precede the batch in its transaction. */
@@ -33,14 +33,14 @@ export interface BatchOptions {
   readonly partition: number;
   readonly duplicates: Duplicates;
   readonly keys: KeyReservation;
-  /** What each model keeps of the committed state. */
+  /** The committed state that each model caches. */
   readonly committed: States;
-  /** What the previous batch left, if it is known to be valid. */
+  /** The memory of the previous batch, if it is known to be valid. */
   readonly memory: BatchMemory | null;
 }
 
 export class Batch {
-  /** The outcome of each command; none for an event that came after its `notAfter`. */
+  /** The outcome of each command. A command whose event came after its `notAfter` has none. */
   readonly outcomes = new Map<CommandId, Outcome>();
   readonly #options: BatchOptions;
   readonly #journal = new UndoJournal();
@@ -58,8 +58,8 @@ export class Batch {
   }
 
   /**
-   * Loads what these events look up. Resolves to the writes that the storing transaction must do before it stores the
-   * batch. Call `decide` next.
+   * Loads the look-ups of these events. Resolves to the writes that the storing transaction must do before it stores
+   * the batch. Call `decide` next.
    */
   async load(tx: Tx, run: readonly Entry[]): Promise<readonly Write[]> {
     const looksUpAll = this.#options.duplicates === 'replace';
@@ -71,10 +71,10 @@ export class Batch {
   }
 
   /**
-   * Preloads what events look up that are likely to follow. Harmless if other events come before or instead of them.
+   * Preloads the look-ups of events that are likely to follow. Harmless if other events come before or instead of them.
    */
   async loadAhead(tx: Tx, events: readonly Event[]): Promise<void> {
-    // The earlier outcome of an Idempotency-Key is looked up once the event is there.
+    // The earlier outcome of an Idempotency-Key is looked up only once the event is there.
     const likely = events.filter(
       ({ data, requestDigest }) => requestDigest === null && this.#options.models.loadsAhead(data),
     );
@@ -107,7 +107,7 @@ export class Batch {
       ...loadings.map(([model, loading]) => model.load?.(loading)),
     ]);
     for (const outcome of recorded) this.#recorded.set(outcome.commandId, outcome);
-    // A run begins with the event that may load much: what it looks up has been decided.
+    // An event that may load much begins a run, so everything that it depends on is already decided.
     const refused = events.filter(({ data }) => models.loadsMuch(data) && models.isRefused(this.#states, data));
     const remaining =
       refused.length === 0
@@ -118,8 +118,8 @@ export class Batch {
   }
 
   /**
-   * Decides events in their order; `before` says the versions of the partition before them. Resolves to those after
-   * them. Other work runs in between while the many changes of an import are applied.
+   * Decides events in their order. `before` has the versions of the partition before them; resolves to the versions
+   * after them. While the many changes of an import are applied, other work runs in between.
    */
   async decide(run: readonly Entry[], before: Versions): Promise<Versions> {
     const slices = new TimeSlices();
@@ -189,8 +189,8 @@ export class Batch {
   }
 
   /**
-   * What the next batch need not load, or cannot read from Postgres yet. Null: that is too much to remember. Call it
-   * once, after the last decision.
+   * The memory for the next batch: what it need not load, and what it cannot read from Postgres yet. Null if that is
+   * too much to remember. Call it once, after the last decision.
    */
   memory(): BatchMemory | null {
     const { models, memory } = this.#options;

@@ -1,10 +1,11 @@
-/** Where records are cut for loading. Decisions do not depend on where the cuts are. */
+/** Cuts records into runs and stretches for loading. Decisions do not depend on the cuts. */
 import type { Entry } from './entry.ts';
 import type { ModelSet } from '../model-set.ts';
 
 /**
- * Cuts records before each event that reads stored rows (`readsStored`), so that everything before it is stored first,
- * in the same transaction. Consecutive events of that kind share a stretch: they do not affect each other.
+ * Cuts records before each event that reads stored rows (`readsStored`), so that everything before the event is stored
+ * first, in the same transaction. Consecutive events of that kind share a stretch, because they do not affect each
+ * other.
  */
 export function stretchesOf(models: ModelSet, entries: readonly Entry[]): Entry[][] {
   const stretches: Entry[][] = [];

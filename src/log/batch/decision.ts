@@ -4,21 +4,21 @@ import type { Gap } from '../progress/versions.ts';
 import type { AppliedResult, Outcome } from '../../language/events/outcome.ts';
 import type { Refusal, RefusalType } from '../../language/values/refusal.ts';
 
-/** Where in the log an event stands. */
+/** The place of an event in the log. */
 export interface LogPlace {
   readonly partition: number;
   readonly offset: bigint;
-  /** base + offset: the version of all that the event changes. */
+  /** base + offset: the version of everything that the event changes. */
   readonly version: bigint;
-  /** Lower versions that stand for nothing, because a part of the log was lost. */
+  /** Ranges of lower versions that stand for nothing, because a part of the log was lost. */
   readonly gaps: readonly Gap[];
   /** The record's time in milliseconds since 1970: the only time a decision knows. */
   readonly time: number;
 }
 
 /**
- * One change of the read model. It carries the whole new value, or by how much a count changes. `kind` is unique over
- * all models.
+ * One change of the read model. It carries the whole new value, or the amount by which a count changes. `kind` is
+ * unique over all models.
  */
 export interface AnyChange {
   readonly kind: string;
@@ -43,7 +43,7 @@ export function refuse(type: RefusalType, message: string): Decision<never> {
   return refusedWith({ type, message });
 }
 
-/** Refuses a request, yet changes something. */
+/** Refuses a request, but still changes the read model. */
 export function refuseWith<Change extends AnyChange>(refusal: Refusal, changes: readonly Change[]): Decision<Change> {
   return { outcome: { status: 'refused', refusal }, changes };
 }

@@ -4,7 +4,7 @@ import { teamOf } from '../../language/events/event-names.ts';
 import type { CommandId, LogRecord } from '../event-log.ts';
 import type { HeldTeams } from '../quarantine/held-teams.ts';
 
-/** A record, and the event that its bytes hold. */
+/** A record, and the event that was decoded from its bytes. */
 export interface Entry {
   readonly record: LogRecord;
   readonly event: Event;
@@ -14,7 +14,7 @@ export function toEntry(record: LogRecord): Entry {
   return { record, event: record.event ?? decodeEvent(record.bytes) };
 }
 
-/** The entries that are to be decided, and the commands of those that are held. */
+/** The entries to decide, and the commands of the held entries. */
 export function withoutHeld(
   entries: readonly Entry[],
   { since }: HeldTeams,

@@ -1,29 +1,29 @@
-/** A queue in which whoever waits with much does not keep others waiting. */
+/** A queue with fair shares: an owner with many items does not delay the items of others. */
 
 interface Waiting<Item> {
   readonly item: Item;
-  /** How much the owner has had, and will have had with this item, by the clock of the queue. */
+  /** The owner's share, including this item, on the clock of the queue. */
   readonly finish: number;
-  /** The one behind it, of the same owner. */
+  /** The next item of the same owner. */
   next: Waiting<Item> | null;
 }
 
-/** What waits of an owner: a list, because to take the first one out of a long array moves all others. */
+/** The waiting items of an owner. A linked list, because removing the first item of a long array moves all others. */
 interface Owned<Item> {
   first: Waiting<Item>;
   last: Waiting<Item>;
 }
 
 /**
- * Start-time fair queueing (Goyal, Vin and Cheng, 1996): items of one owner keep their order; among owners, the one
- * comes next whose share so far is the least. An owner that comes anew begins where the others are, so that it neither
- * waits for them nor overtakes for long.
+ * Start-time fair queueing (Goyal, Vin and Cheng, 1996). The items of one owner keep their order. Among owners, the one
+ * with the smallest share so far comes next. A new owner begins with the share that the others have now, so that it
+ * neither waits for them nor overtakes them for long.
  */
 export class FairQueue<Item> {
   readonly #ownerOf: (item: Item) => string;
   readonly #costOf: (item: Item) => number;
   readonly #owners = new Map<string, Owned<Item>>();
-  /** What an owner has had that was served last. */
+  /** The share at which the last served item began. */
   #clock = 0;
   #length = 0;
 
@@ -71,7 +71,7 @@ export class FairQueue<Item> {
     return item;
   }
 
-  /** Takes out all items, those of one owner in their order. */
+  /** Removes and returns all items. The items of one owner keep their order. */
   takeAll(): Item[] {
     const all: Item[] = [];
     for (const { first } of this.#owners.values()) {

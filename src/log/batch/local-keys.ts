@@ -16,21 +16,21 @@ const nextKeys: Statement<{ first: bigint }> = {
   text: `select nextval('local_keys') as first from generate_series(1, $1)`,
 };
 
-/** How often a write is tried that meets keys which are taken. Each time, the keys left of a thousand are dropped. */
+/** How often a write that meets taken keys is tried. Each time, the rest of a thousand keys is dropped. */
 const attemptsMax = 20;
 
 /**
- * Whether a write failed because a key is taken. If Postgres loses commits, the sequence gives keys again that
- * processes still hand out; what they remember may be wrong, too. So it is if a change of a row is inserted as its
- * first one and the row has one (`projections/tables/changed-rows.ts`).
+ * Whether a write failed because a key is taken. If Postgres loses commits, the sequence issues keys again that
+ * processes still hand out. The memory of these processes may then be wrong, too. It is also wrong if a change of a row
+ * is inserted as the row's first one, and the row already has a change (`projections/tables/changed-rows.ts`).
  */
 export function isKeyTaken(error: unknown): boolean {
   return (error as { code?: unknown }).code === '23505' && !isDuplicateOutcome(error);
 }
 
 /**
- * Runs a write that stores nothing if it fails. If a key is taken, runs it again after `forget`, which must drop the
- * keys that are reserved.
+ * Runs a write that stores nothing if it fails. If a key is taken, runs the write again after `forget`, which must drop
+ * all reserved keys.
  */
 export async function withFreeKeys<T>(forget: () => void, write: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
@@ -69,7 +69,7 @@ export class LocalKeys {
   }
 }
 
-/** The keys reserved for one batch. Unused ones are lost; the sequence has plenty. */
+/** The keys reserved for one batch. Unused keys are lost, but the sequence has plenty. */
 export class KeyReservation {
   readonly #give: (tx: Tx, count: number) => Promise<bigint[]>;
   #keys: readonly bigint[] = [];
@@ -81,7 +81,7 @@ export class KeyReservation {
     this.#give = give;
   }
 
-  /** Reserves `count` more keys, which `take` then gives without waiting. */
+  /** Reserves `count` more keys, which `take` then returns without waiting. */
   async reserve(tx: Tx, count: number): Promise<void> {
     this.#promised += count;
     const missing = this.#promised - (this.#keys.length - this.#taken);
@@ -92,12 +92,12 @@ export class KeyReservation {
   }
 
   /**
-   * The keys rise, so that what is stored in their order is added at the end of an index. Throws when every reserved
-   * key is taken.
+   * The next key. Keys rise, so that objects stored in their order are added at the end of an index. Throws when all
+   * reserved keys are taken.
    */
   take(): bigint {
     const key = this.#keys[this.#taken];
-    if (key === undefined) throw new Error('a local key was taken that nobody had reserved');
+    if (key === undefined) throw new Error('a batch took more local keys than it had reserved');
     this.#taken += 1;
     this.#promised -= 1;
     return key;

@@ -1,14 +1,14 @@
 import { UndoMap, type UndoJournal } from './undo-journal.ts';
 
-/** A map with pairs as keys. Joining both into a string key would cost more than the rest of the work on an entry. */
+/** A map with pairs as keys. Joining both parts into a string key would cost more than all other work on an entry. */
 export class PairMap<A, B, V> {
   readonly #journal: UndoJournal | null;
   readonly #entries = new Map<A, Map<B, V>>();
-  /** The first key that was used last, which is often used again, and its entries; a bigint takes long to look up. */
+  /** The first key that was used last, and its entries. It is often used again, and looking up a bigint takes long. */
   #cachedKey: A | undefined;
   #cachedEntries: Map<B, V> | undefined;
 
-  /** `journal`: notes how to take changes back; null: they stay. */
+  /** `journal`: records how to undo changes; null: changes are final. */
   constructor(journal: UndoJournal | null) {
     this.#journal = journal;
   }
@@ -37,7 +37,7 @@ export class PairMap<A, B, V> {
     return [...(this.#entriesOf(first)?.values() ?? [])];
   }
 
-  /** All values; those with the same first key stand together. */
+  /** All values. Those with the same first key are adjacent. */
   values(): V[] {
     const values: V[] = [];
     for (const entries of this.#entries.values()) for (const value of entries.values()) values.push(value);

@@ -1,7 +1,7 @@
 /**
- * The batches of one partition: gathered, bounded, decided speculatively, decided again where speculation failed, and
- * stored one after the other. While one is in flight, the next is gathered and decided as if the first had landed. Both
- * logs use this, each with its own way to store a batch.
+ * The batches of one partition: gathered, bounded, decided speculatively, decided again if speculation failed, and
+ * stored one after the other. While a batch is in flight, the next one is gathered and decided as if the first had
+ * landed. Both logs use this, each with its own way to store a batch.
  */
 import type { Tx } from '../../storage/database/pipelined-client.ts';
 import type { Database } from '../../storage/database/database.ts';
@@ -18,23 +18,25 @@ import type { ProgressAhead, SpeculativeBatch } from './speculative-batch.ts';
  */
 const waitedForCostMax = 4_000_000;
 
-/** A batch in the making. */
-export interface Gathered<Item> {
+/** A batch that is being gathered. */
+interface Gathered<Item> {
   readonly items: Item[];
   cost: number;
   /** The time of its records, if the log gives a batch one time. */
   time: number;
-  /** Its speculative result, valid if the progress is where it is expected; null when it cannot be decided ahead. */
+  /**
+   * The speculative result, valid if the progress is at the expected place; null if the batch cannot be decided ahead.
+   */
   speculative: SpeculativeBatch | null;
   /** Settles when the look-ups of its expected items have been preloaded, if possible. Never rejects. */
   loadedAhead: Promise<void> | null;
 }
 
-export interface PartitionBatchesOptions<Item> {
+interface PartitionBatchesOptions<Item> {
   readonly partition: number;
   readonly database: Pick<Database, 'writers'>;
   readonly projector: Projector;
-  /** The epoch (fencing token) of the takeover of this partition. */
+  /** The epoch (fencing token) that this process got when it took the partition over. */
   readonly epoch: bigint;
   /** What the event of an item costs (src/language/events/cost.ts). */
   readonly costOf: (item: Item) => number;
@@ -43,24 +45,24 @@ export interface PartitionBatchesOptions<Item> {
    * because clients wait for the outcomes.
    */
   readonly costMax?: number;
-  /** The most events of a batch. By default only the cost limits a batch. */
+  /** The maximum number of events in a batch. By default only the cost limits a batch. */
   readonly eventsMax?: number;
-  /** Whose item it is, to share batches out fairly; without it, items keep their order. */
+  /** The owner of an item, for fair shares of batches. Without it, items keep their order. */
   readonly ownerOf?: (item: Item) => string;
   /** The time for the records of a batch that is opened now, in milliseconds. */
   readonly timeNow: () => number;
-  /** The records that the items are, or will be, from this offset on. */
+  /** The records that the items are or will be, from this offset on. */
   readonly place: (items: readonly Item[], offset: bigint, time: number) => readonly LogRecord[];
   /** Whether to decide the next batch speculatively. */
   readonly maySpeculate: () => boolean;
-  /** Stores a batch; resolves to whether it landed as it was decided ahead. Never rejects. */
+  /** Stores a batch. Resolves to whether it landed as it was decided ahead. Never rejects. */
   readonly store: (batch: Gathered<Item>) => Promise<boolean>;
 }
 
 export class PartitionBatches<Item> {
   readonly #options: PartitionBatchesOptions<Item>;
   readonly #pipeline: BatchPipeline<Item, Gathered<Item>>;
-  /** Where the partition will be once all batches so far have landed; null when unknown. */
+  /** The place of the partition once all batches so far have landed; null if unknown. */
   #ahead: ProgressAhead | null = null;
   /** A batch opened before its items arrived, while nothing was in flight. */
   #opened: Gathered<Item> | null = null;
@@ -95,17 +97,17 @@ export class PartitionBatches<Item> {
     this.#pipeline.push(items);
   }
 
-  /** Takes back the items that are in no batch yet. */
+  /** Removes and returns the items that are in no batch yet. */
   takeWaiting(): Item[] {
     return this.#pipeline.takeWaiting();
   }
 
-  /** Settles when nothing waits any more. */
+  /** Settles when no item waits any more. */
   async idle(): Promise<void> {
     await Promise.all([this.#pipeline.idle(), this.#opened?.loadedAhead]);
   }
 
-  /** Events are on their way to this offset: preloads what they look up, unless the pipeline is busy. */
+  /** Events are being sent, and will start at this offset. Preloads their look-ups, unless the pipeline is busy. */
   loadAhead(offset: bigint, events: readonly Event[]): void {
     if (this.#opened !== null || this.#ahead?.next !== offset || !this.#pipeline.isIdle) return;
     const batch = this.#open();
@@ -116,20 +118,20 @@ export class PartitionBatches<Item> {
   }
 
   /**
-   * Reads ahead what these later events will need. Does nothing while no batch has been decided ahead. Rejects as
-   * `Projector.lookAhead` does.
+   * Reads ahead the rows that these later events will need. Does nothing while no batch has been decided ahead. Rejects
+   * as `Projector.lookAhead` does.
    */
   async lookAhead(database: Pick<Database, 'fills'>, events: readonly Event[]): Promise<void> {
     const memory = this.#ahead?.memory ?? null;
     if (memory !== null) await this.#options.projector.lookAhead(database, memory, events);
   }
 
-  /** A batch landed that ends with this record, but not as it was decided ahead. */
+  /** A batch that ends with this record has landed, but not as it was decided ahead. */
   landed(last: LogRecord): void {
     this.#ahead = { next: last.offset + 1n, lastHash: hashOf(last), memory: null };
   }
 
-  /** The position of the partition is unknown. */
+  /** The place of the partition is unknown. */
   lost(): void {
     this.#ahead = null;
   }

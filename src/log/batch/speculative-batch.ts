@@ -1,7 +1,7 @@
 /**
  * A batch that is decided ahead, event by event as they arrive, for the offset that it will have if nobody else writes.
- * It is valid only if the progress is there when it is stored, behind the same record, because only moves of the
- * progress change what decisions read.
+ * It is valid only if the progress is at that offset, after the same record, when the batch is stored. This suffices
+ * because the inputs of decisions change only when the progress moves.
  */
 import type { Tx } from '../../storage/database/pipelined-client.ts';
 import type { BoundStatement } from '../../storage/database/combine.ts';
@@ -20,15 +20,15 @@ import type { ModelSet } from '../model-set.ts';
 import { advanceProgress } from '../progress/advance.ts';
 import { changesVersions } from '../progress/versions.ts';
 
-/** Where a partition will be once all its batches so far have landed. */
+/** The place of a partition once all its batches so far have landed. */
 export interface ProgressAhead {
-  /** The offset of the next record, and the hash of the one before it. */
+  /** The offset of the next record, and the hash of the record before it. */
   readonly next: bigint;
   readonly lastHash: Uint8Array;
   readonly memory: BatchMemory | null;
 }
 
-export interface SpeculativeBatchOptions extends Mark {
+interface SpeculativeBatchOptions extends Mark {
   readonly models: ModelSet;
   readonly batch: Batch;
   readonly partition: number;
@@ -65,7 +65,7 @@ export class SpeculativeBatch implements Decided {
     return this.#options.batch.outcomes;
   }
 
-  /** Preloads what events look up that are likely to be added. Discard the batch if this throws. */
+  /** Preloads the look-ups of events that are likely to be added. Discard the batch if this throws. */
   async loadAhead(reader: Tx, events: readonly Event[]): Promise<void> {
     await this.#options.batch.loadAhead(
       reader,
@@ -82,11 +82,11 @@ export class SpeculativeBatch implements Decided {
     const entries = records.map(toEntry);
     const [active, commands] = withoutHeld(entries, held);
     const late = active.find(({ event }) => models.readsStored(event.data));
-    if (late) throw new Error(`${late.event.data.type} reads what is stored, and cannot be decided ahead`);
-    if (changesVersions(entries)) throw new Error('the base is raised, and it is not known yet from where');
+    if (late) throw new Error(`${late.event.data.type} reads stored rows, and cannot be decided ahead`);
+    if (changesVersions(entries)) throw new Error('an event raises the base, and cannot be decided ahead');
     for (const run of active.length === 0 ? [] : runsOf(models, active)) {
       const writes = await batch.load(reader, run);
-      if (writes.length > 0) throw new Error('something was not written ahead');
+      if (writes.length > 0) throw new Error('rows of an event were not written ahead');
       await batch.decide(run, versions);
     }
     for (const command of commands) this.held.add(command);
@@ -94,7 +94,8 @@ export class SpeculativeBatch implements Decided {
   }
 
   /**
-   * Its changes, the progress first. Run them as one statement, or in one transaction. Call it after the last `add`.
+   * The changes of the batch, the progress first. Run them as one statement, or in one transaction. Call it after the
+   * last `add`.
    */
   async statements(): Promise<readonly BoundStatement[]> {
     const { batch, partition, epoch, layout, after } = this.#options;
@@ -106,8 +107,8 @@ export class SpeculativeBatch implements Decided {
   }
 
   /**
-   * Where the partition will be, and what the next batch need not load. Null: the next batch must wait until this one
-   * is stored. Call it once, after the last `add`.
+   * The place of the partition after this batch, and the memory for the next batch. Null if the next batch must wait
+   * until this one is stored. Call it once, after the last `add`.
    */
   ahead(): ProgressAhead | null {
     const memory = this.#options.batch.memory();

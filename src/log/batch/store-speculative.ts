@@ -4,9 +4,9 @@ import { ProgressMoved } from '../projector.ts';
 import type { SpeculativeBatch } from './speculative-batch.ts';
 
 /**
- * Stores a batch of records that are in the log already, with one statement. Throws ProgressMoved if it is not valid
- * any more, and then stores nothing.
- * @param notify what else the statement does, which must return a row; null: nothing
+ * Stores a batch of records that are already in the log, with one statement. If the batch is no longer valid, throws
+ * ProgressMoved and stores nothing.
+ * @param notify a second statement to run, which must return a row; null: none
  */
 export async function storeSpeculative(
   tx: Tx,
@@ -20,7 +20,7 @@ export async function storeSpeculative(
   try {
     await tx.query(statement, values);
   } catch (error) {
-    if (isGuardFailure(error)) throw new ProgressMoved('the progress is elsewhere');
+    if (isGuardFailure(error)) throw new ProgressMoved('the stored progress is not the expected one');
     throw error;
   }
 }

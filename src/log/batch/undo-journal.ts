@@ -1,14 +1,15 @@
 /**
- * Savepoints for the states of a batch. A decision that consists of several applies the changes of each before the next
- * is decided; if one of them refuses, all of them are taken back (docs/decisions/0072). The containers of states note
- * how to undo their changes while a savepoint is set, and cost nothing more than a look at the journal while none is.
+ * Savepoints for the states of a batch. A decision that consists of several applies the changes of each part before it
+ * decides the next. If one part is refused, the changes of all parts are undone (docs/decisions/0072). While a
+ * savepoint is set, the containers of states record how to undo their changes. While none is set, this costs them only
+ * a check of the journal.
  */
 export class UndoJournal {
   #undos: (() => void)[] | null = null;
 
-  /** From here on changes can be taken back. Throws if a savepoint is set: they do not nest. */
+  /** From here on changes can be undone. Throws if a savepoint is already set: savepoints do not nest. */
   setSavepoint(): void {
-    if (this.#undos !== null) throw new Error('a savepoint is set already');
+    if (this.#undos !== null) throw new Error('a savepoint is already set');
     this.#undos = [];
   }
 
@@ -17,15 +18,15 @@ export class UndoJournal {
     this.#undos = null;
   }
 
-  /** Takes back the changes since the savepoint, the newest first. */
+  /** Undoes the changes since the savepoint, the newest first. */
   rollBack(): void {
     const undos = this.#undos ?? [];
-    // Undoing changes the containers again, which is not to be noted.
+    // Undoing changes the containers again; these changes must not be recorded.
     this.#undos = null;
     for (const undo of undos.toReversed()) undo();
   }
 
-  /** Whether changes are noted. */
+  /** Whether changes are recorded. */
   get isNoting(): boolean {
     return this.#undos !== null;
   }
@@ -41,7 +42,7 @@ export class UndoJournal {
   }
 }
 
-/** A map whose changes can be taken back. */
+/** A map whose changes can be undone. */
 export class UndoMap<K, V> extends Map<K, V> {
   readonly #journal: UndoJournal;
 
@@ -67,7 +68,7 @@ export class UndoMap<K, V> extends Map<K, V> {
   }
 }
 
-/** A set whose changes can be taken back. */
+/** A set whose changes can be undone. */
 export class UndoSet<T> extends Set<T> {
   readonly #journal: UndoJournal;
 

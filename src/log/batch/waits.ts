@@ -1,15 +1,15 @@
-/** What waits in one partition, since when, and when something of it ended last. */
+/** The waits in one partition: how many there are, how old the oldest is, and when a wait last ended. */
 
-/** How a wait ended: with what was waited for, or without. */
+/** How a wait ended: 'done' if the awaited event came. */
 export type End = 'done' | 'failed';
 
-/** One of them. */
+/** A wait that has begun. */
 export interface Wait {
   readonly end: (how: End) => void;
 }
 
 export class Waits {
-  /** When each began, by `performance.now`, the oldest first. */
+  /** When each wait began, by `performance.now`, the oldest first. */
   readonly #began = new Map<Wait, number>();
   #doneAt = -Infinity;
   #endedAt = -Infinity;
@@ -30,17 +30,17 @@ export class Waits {
     return this.#began.size;
   }
 
-  /** The age of the oldest, in milliseconds; 0 if nothing waits. */
+  /** The age of the oldest wait, in milliseconds; 0 if there is none. */
   get oldestMs(): number {
     return this.#since(-Infinity);
   }
 
-  /** For how long something has waited and nothing was done, in milliseconds; 0 if nothing waits. */
+  /** How long there have been waits and none was done, in milliseconds; 0 if there is none. */
   get undoneMs(): number {
     return this.#since(this.#doneAt);
   }
 
-  /** For how long something has waited and nothing has ended, in milliseconds; 0 if nothing waits. */
+  /** How long there have been waits and none has ended, in milliseconds; 0 if there is none. */
   get silentMs(): number {
     return this.#since(this.#endedAt);
   }
@@ -51,7 +51,7 @@ export class Waits {
   }
 }
 
-/** So many of them, for people. */
+/** The number of waiting appends, as text. */
 export function appendsWait(count: number): string {
   return count === 1 ? '1 append waits' : `${count} appends wait`;
 }

@@ -14,12 +14,12 @@ export interface ComparedReadModels {
 }
 
 /** Runs a piece of the comparison on a snapshot of each read model, both at the same progress. */
-export type AtSameProgress = <T>(compare: (expected: Snapshot, found: Snapshot) => Promise<T>) => Promise<T>;
+type AtSameProgress = <T>(compare: (expected: Snapshot, found: Snapshot) => Promise<T>) => Promise<T>;
 
 /**
- * Compares everything that clients read or decisions use, piece by piece: where snapshots become old, another pair of
- * them goes on. It skips what may differ between equivalent read models: local keys, segments without an extent, rows
- * of deleted tables, the stored form of bodies, and expired outcomes.
+ * Compares everything that clients read or decisions use, piece by piece: when snapshots become old, another pair
+ * continues. Skips everything that may differ between equivalent read models: local keys, segments without an extent,
+ * rows of deleted tables, the stored form of bodies, and expired outcomes.
  */
 export async function compareReadModels(models: Models, atSameProgress: AtSameProgress): Promise<ComparedReadModels> {
   const differences = new Differences();
@@ -38,7 +38,7 @@ export async function compareReadModels(models: Models, atSameProgress: AtSamePr
   return { differences: differences.list, counts };
 }
 
-/** All parts of the comparison: the sections, then what takes more than a query. */
+/** All parts of the comparison: the sections, then the parts that need more than one query. */
 function comparisonsOf(models: Models): readonly Comparison[] {
   const all = Object.values(models);
   const sections = [...engineSections, ...all.flatMap(({ sections }) => sections)].map((section): Comparison => {

@@ -1,19 +1,19 @@
 import type { Differences } from './differences.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** A key, in the order of which things are compared. */
+/** A key. Rows are compared in the order of their keys. */
 export type Position = readonly (string | number | bigint)[];
 
 export interface ComparedPiece {
   /** How much was compared, by kind. */
   readonly counts: Readonly<Record<string, number>>;
-  /** The last key that was compared, where the snapshots became too old for the rest; null: there is no rest. */
+  /** If the snapshots became too old, the last key that was compared; null: everything was compared. */
   readonly next: Position | null;
 }
 
 /**
- * Compares a part of two read models that takes more than a query: what comes after a position (null: all of it), until
- * a snapshot is old.
+ * Compares a part of two read models that needs more than one query, from after a position (null: from the beginning),
+ * until a snapshot is old.
  */
 export type Comparison = (
   expected: Snapshot,
@@ -22,7 +22,7 @@ export type Comparison = (
   after: Position | null,
 ) => Promise<ComparedPiece>;
 
-/** SQL: the rows of a query that come after a position. `values` are its parameters. */
+/** SQL: the rows of a query after a position. `values` are its parameters. */
 export function queryAfter(
   query: string,
   keys: readonly string[],

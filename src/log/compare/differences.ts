@@ -1,13 +1,13 @@
 /** The first few differences between two read models, in words. */
 
-/** After this many the comparison ends. */
+/** The comparison ends after this many differences. */
 const differencesMax = 20;
 
-/** How much of a value is shown. */
+/** How many characters of a value are shown. */
 const excerptLength = 200;
 
 export interface Difference {
-  /** The differing thing, down to the column: `table 0192... version`. */
+  /** The thing that differs, down to the column: `table 0192... version`. */
   readonly what: string;
   readonly expected: string;
   readonly found: string;
@@ -24,7 +24,7 @@ export class Differences {
     return this.list.length >= differencesMax;
   }
 
-  /** `expected` is the value according to the log, `found` the one in the read model; null: missing. */
+  /** `expected` is the value according to the log, `found` the value in the read model; null: missing. */
   add(what: string, expected: Cell, found: Cell): void {
     if (this.full) return;
     const [expectedText, foundText] = [textOf(expected), textOf(found)];

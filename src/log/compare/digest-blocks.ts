@@ -1,4 +1,4 @@
-/** Digests sections of many rows block by block, so that only blocks that have changed are read again. */
+/** Digests sections of many rows block by block, so that only changed blocks are read again. */
 import { joinDigest, type DigestCache, type KeptDigest } from './digest-cache.ts';
 import { addSums, hashed, sum, type Sum } from './row-hashes.ts';
 import type { Section, SectionBlocks } from './section.ts';
@@ -12,14 +12,14 @@ const blocksAtOnce = 20;
 interface Block {
   readonly partition: number;
   readonly number: bigint;
-  /** Under which the cache keeps the blocks of the partition. */
+  /** The unit under which the cache stores the blocks of the partition. */
   readonly unit: string;
   readonly fingerprint: string;
-  /** The sum of its rows, if that is kept. */
+  /** The sum of the block's rows, if it is cached. */
   readonly kept: string | null;
 }
 
-/** The units under which the cache keeps blocks, as `DigestedUnits.query`. */
+/** The units under which the cache stores blocks, as `DigestedUnits.query` selects them. */
 export function unitsOfBlocks(section: Section): string {
   return `select ${unitOf(section)} as unit from progress`;
 }
@@ -29,8 +29,8 @@ function unitOf({ what }: Section): string {
 }
 
 /**
- * The sum of the rows of each partition (row-hashes.ts), the same as if they were read at once. Before blocks are read
- * it asks `mayRead`; if that says no, resolves to null, and the cache has what is done.
+ * The sum of the rows of each partition (row-hashes.ts). It is the same as if all rows were read at once. Before blocks
+ * are read, `mayRead` is called; if it returns false, this resolves to null, and the cache has the finished blocks.
  */
 export async function sumBlocks(
   section: BlockedSection,

@@ -1,24 +1,25 @@
 /**
- * Digests of parts of a read model, kept in its schema. They are no part of the read model: nothing is lost with them.
+ * Digests of parts of a read model, stored in its schema. They are not part of the read model: if they are lost,
+ * nothing is lost.
  */
 import pg from 'pg';
 import { postgresTypes } from '../../storage/database/pipelined-client.ts';
 
-/** A digest, and the state for which it holds: while the fingerprint stays, so does the digest. */
+/** A digest, and the state for which it is valid: while the fingerprint stays the same, so does the digest. */
 export interface KeptDigest {
   /** A UUID: the ID of the unit. */
   readonly unit: string;
-  /** Which part of the unit; empty: all of it. */
+  /** The part of the unit; empty: the whole unit. */
   readonly part: string;
   readonly fingerprint: string;
-  /** SHA-256, in hexadecimal digits; or sums of such (row-hashes.ts). */
+  /** SHA-256 in hexadecimal digits, or sums of such hashes (row-hashes.ts). */
   readonly digest: string;
 }
 
 const createDigests = `create table if not exists digests (
   unit uuid not null, part text not null, fingerprint text not null, digest text not null, primary key (unit, part))`;
 
-/** SQL: joins the digest of a part, under the alias `kept`, if it still holds. */
+/** SQL: joins the digest of a part, under the alias `kept`, if it is still valid. */
 export function joinDigest(unit: string, part: string, fingerprint: string): string {
   return `left join digests kept on kept.unit = ${unit} and kept.part = ${part} and kept.fingerprint = ${fingerprint}`;
 }
@@ -30,7 +31,7 @@ export class DigestCache {
     this.#client = client;
   }
 
-  /** Connects, and creates the table unless it is there. Snapshots that are opened later can read it. */
+  /** Connects, and creates the table if it does not exist. Snapshots that are opened later can read it. */
   static async open(url: string, schema: string): Promise<DigestCache> {
     const client = new pg.Client({
       connectionString: url,
@@ -66,7 +67,7 @@ export class DigestCache {
     );
   }
 
-  /** Removes the digests of units that none of these queries, of the column `unit`, lists. */
+  /** Removes the digests of all units that none of these queries lists in its column `unit`. */
   async removeOtherUnits(units: readonly string[]): Promise<void> {
     const listed = units.map((query) => `select unit from (${query}) units`).join(' union all ');
     await this.#client.query(
@@ -74,7 +75,7 @@ export class DigestCache {
     );
   }
 
-  /** Removes the digests of the parts of these units that are not in the list, as pairs. */
+  /** Removes the digests of all parts of these units that are not in the list of pairs. */
   async removeOtherParts(units: readonly string[], parts: readonly string[]): Promise<void> {
     await this.#client.query(
       `delete from digests where unit = any($1::uuid[]) and not exists (

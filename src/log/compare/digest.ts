@@ -1,7 +1,7 @@
 /**
- * Digests of a read model: equal ones mean what an equal comparison means (compare.ts), for read models of one
- * partition at one offset. So two instances, or a backup and what was restored from it, are compared without having
- * both at hand.
+ * Digests of a read model. For read models of one partition at one offset, equal digests mean the same as a comparison
+ * without differences (compare.ts). So two instances, or a backup and its restoration, can be compared without access
+ * to both at once.
  */
 import { createHash } from 'node:crypto';
 import { engineSections } from '../log.sections.ts';
@@ -13,41 +13,41 @@ import { hashed, sum, type Sum } from './row-hashes.ts';
 import type { Section } from './section.ts';
 import { Snapshot } from './snapshot.ts';
 
-/** How many units are looked at together. */
+/** How many units are processed together. */
 const unitsAtOnce = 500;
 
 export interface PartitionDigest {
-  /** -1: rows of no partition, which only a damaged read model has. */
+  /** -1: rows without a partition, which only a damaged read model has. */
   readonly partition: number;
-  /** The offset at which the digest holds: the next one to be projected. */
+  /** The offset at which the digest is valid: the next one to project. */
   readonly next: bigint;
   /** SHA-256 of the digests below, in hexadecimal digits. */
   readonly digest: string;
-  /** Digests of its parts, by their names: they say where two partitions differ. */
+  /** Digests of its parts, by name. They show where two partitions differ. */
   readonly parts: Readonly<Record<string, string>>;
 }
 
 export interface ReadModelDigest {
   readonly partitions: readonly PartitionDigest[];
-  /** How many rows of tables were read for it: those of parts that have changed since their last digest. */
+  /** How many rows of tables were read for the digest: rows of the parts that have changed since their last digest. */
   readonly rowsRead: number;
 }
 
-export interface DigestOptions {
+interface DigestOptions {
   readonly url: string;
   /** The Postgres schema of the read model. */
   readonly schema: string;
   readonly signal: AbortSignal;
-  /** For how long a snapshot is used, in milliseconds. */
+  /** How long a snapshot is used, in milliseconds. */
   readonly snapshotMs?: number;
-  /** Called with how many rows were read so far. */
+  /** Called with the number of rows that were read since the last call. */
   readonly onRowsRead?: ((rows: number) => void) | undefined;
 }
 
 /**
- * Digests a read model, which may be in use. Where one snapshot is not enough, another goes on with what has changed
- * since, so the digest is of the state of the last one. Rejects with NoReadModel, and with the reason of `signal` when
- * that aborts.
+ * Digests a read model, which may be in use. If one snapshot does not suffice, another continues with the parts that
+ * have changed since. So the digest is of the state of the last snapshot. Rejects with NoReadModel, and with the reason
+ * of `signal` if it aborts.
  */
 export async function digestReadModel(
   models: Models,
@@ -89,15 +89,15 @@ export async function digestReadModel(
 }
 
 /**
- * Digests what a snapshot shows, however long it takes; quickly, if `digestReadModel` was called shortly before. The
- * snapshot's schema must have a digest cache (DigestCache.open).
+ * Digests the content of a snapshot, however long that takes; this is fast if `digestReadModel` was called shortly
+ * before. The snapshot's schema must have a digest cache (DigestCache.open).
  */
 export async function digestSnapshot(models: Models, snapshot: Snapshot): Promise<ReadModelDigest> {
   return digestWithoutKeeping(models, snapshot, null);
 }
 
 /**
- * Digests one partition of what a snapshot shows, as `digestSnapshot` does, without reading the others. In hexadecimal
+ * Digests one partition in a snapshot, as `digestSnapshot` does, without reading the others. Returns hexadecimal
  * digits.
  */
 export async function digestPartition(models: Models, snapshot: Snapshot, partition: number): Promise<string> {
@@ -160,7 +160,7 @@ class Digesting {
     this.#onRowsRead = onRowsRead;
   }
 
-  /** Null: the snapshot became too old; the next one finds in the cache what was done. */
+  /** Null: the snapshot became too old. The next one finds the finished parts in the cache. */
   async run(): Promise<readonly PartitionDigest[] | null> {
     const allUnits = unitsOf(this.#models);
     for (const units of allUnits) {
@@ -169,7 +169,7 @@ class Digesting {
     for (const section of blockedSectionsOf(this.#models)) {
       if (!(await this.#digestBlocks({ ...section, query: this.#ofPartition(section) }))) return null;
     }
-    // What is left is not cached, so it begins with a young snapshot. Little has changed by then.
+    // The remaining parts are not cached, so they begin with a young snapshot. By then few cached parts have changed.
     if (this.#cache !== null && this.#hasRead && this.#snapshot.isHalfOld) return null;
     const owned = new Set(allUnits.map(({ owner }) => owner));
     for (const section of sectionsOf(this.#models)) {
@@ -211,7 +211,7 @@ class Digesting {
       this.#add(partition, section.what, createHash('sha256').update(sum).digest('hex'));
   }
 
-  /** Resolves to whether all of them have been digested. */
+  /** Resolves to whether all blocks have been digested. */
   async #digestBlocks(section: BlockedSection): Promise<boolean> {
     const sums = await sumBlocks(section, this.#snapshot, this.#cache, {
       mayRead: () => this.#cache === null || !this.#hasRead || !this.#snapshot.isOld,
@@ -229,7 +229,7 @@ class Digesting {
     this.#parts.set(partition ?? -1, parts.set(part, digest));
   }
 
-  /** Resolves to whether all of them have been digested. */
+  /** Resolves to whether all units have been digested. */
   async #digestUnits(kind: DigestedUnits): Promise<boolean> {
     const hashes = new Map<number, ReturnType<typeof createHash>>();
     const query = `select units.unit, coalesce(units.partition, -1) as partition, units.fingerprint, kept.digest

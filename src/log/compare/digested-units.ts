@@ -2,23 +2,23 @@ import type { DigestCache } from './digest-cache.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /**
- * The things of a model that change apart, each with a digest of its own, so that only those are read again that have
- * changed.
+ * The things of a model that change independently. Each has a digest of its own, so that only changed ones are read
+ * again.
  */
 export interface DigestedUnits {
-  /** What they are, in the plural. */
+  /** The name of these things, in the plural. */
   readonly what: string;
   /** Sections with this `owner` have rows of the units. */
   readonly owner: string;
   /**
-   * Selects `unit` (an ID), its `partition`, and a `fingerprint`: nothing that is compared of the unit changes while
-   * that stays. Compaction and garbage collection do not change it.
+   * Selects `unit` (an ID), its `partition`, and a `fingerprint`: while the fingerprint stays the same, no compared
+   * content of the unit changes. Compaction and garbage collection do not change it.
    */
   readonly query: string;
   /**
-   * Digests what sections do not have of these units: SHA-256 in hexadecimal digits, by unit; none for a unit that has
-   * nothing besides sections. Null if the snapshot became too old: then the cache has what is done. Calls `onRowsRead`
-   * with how many rows were read since the last call.
+   * Digests the content of these units that is in no section: SHA-256 in hexadecimal digits, by unit. A unit without
+   * such content has no entry. Null if the snapshot became too old; the cache then has the finished units. Calls
+   * `onRowsRead` with the number of rows read since the last call.
    */
   readonly digest: (
     snapshot: Snapshot,

@@ -1,11 +1,11 @@
-/** Digests of sets of rows, computed by Postgres in one pass and without order. */
+/** Digests of sets of rows. Postgres computes them in one pass, and the order of rows does not matter. */
 
 /** The number of the rows, and the sums of the quarters of their SHA-256. */
 export interface Sum {
   readonly sum: string;
 }
 
-/** SQL: the column `sum`, of the rows of `hashed`. */
+/** SQL: the column `sum` of the rows of `hashed`. */
 export const sum = `concat_ws(' ', count(*), ${[1, 9, 17, 25].map((from) => `sum(('x' || encode(substr(row_hash, ${from}, 8), 'hex'))::bit(64)::int8)`).join(', ')}) as sum`;
 
 /** SQL: the rows of a query, with the column `row_hash`. */

@@ -9,34 +9,37 @@ import type { Snapshot } from './snapshot.ts';
 const rowsAtOnce = 200;
 
 export interface Section extends Labels {
-  /** What its rows are, in the plural. */
+  /** The name of its rows, in the plural. */
   readonly what: string;
   /**
-   * The column that says whose a row is: of a partition, of a team, or of a unit that has a digest of its own
+   * The column with the owner of a row: a partition, a team, or a unit that has a digest of its own
    * (digested-units.ts).
    */
   readonly owner: string;
   /** Selects the keys and the compared columns, sorted by key: numbers by value, texts by their collation "C". */
   readonly query: string;
   /**
-   * Where a partition has many rows, of which most stay as they are: each block of them has a digest of its own, and
-   * only those that have changed are read again.
+   * For sections in which a partition has many rows that mostly stay the same. Each block of rows has a digest of its
+   * own, and only changed blocks are read again.
    */
   readonly blocks?: SectionBlocks;
 }
 
-/** In SQL, of the columns of the section's query, of which one is `partition`. */
+/** SQL expressions over the columns of the section's query. One of these columns is `partition`. */
 export interface SectionBlocks {
   /** The number of the block that a row is in. */
   readonly number: string;
-  /** An aggregate of the rows of a block: while it stays, none of them was added, replaced or removed. */
+  /** An aggregate of the rows of a block: while it stays the same, no row was added, replaced or removed. */
   readonly fingerprint: string;
 }
 
-/** Join it on `partition` for the log time of each partition: for rows that are kept for a limited time. */
+/** Join this on `partition` to get the log time of each partition, for rows that are kept for a limited time. */
 export const logTimes = 'progress as last';
 
-/** Compares what comes after a position. Resolves to where another pair of snapshots goes on; null: nowhere. */
+/**
+ * Compares the rows after a position. Resolves to the position from which another pair of snapshots continues; null:
+ * done.
+ */
 export async function compareSection(
   section: Section,
   expected: Snapshot,

@@ -7,8 +7,8 @@ export class NoReadModel extends Error {
   override readonly name = 'NoReadModel';
 }
 
-/** For how long a snapshot is used, in milliseconds: as long as it is open, Postgres keeps all rows that it can see. */
-export const snapshotMsMax = 60_000;
+/** How long a snapshot is used, in milliseconds. While it is open, Postgres keeps all rows that it can see. */
+const snapshotMsMax = 60_000;
 
 export class Snapshot {
   readonly #client: pg.Client;
@@ -17,25 +17,28 @@ export class Snapshot {
   #cursors = 0;
 
   /**
-   * The connection must return bigints (`postgresTypes`), and its transaction must have a single snapshot. `msMax`: for
-   * how long it should be used at most, in milliseconds.
+   * The connection must return bigints (`postgresTypes`), and its transaction must have a single snapshot. `msMax`: how
+   * long it should be used at most, in milliseconds.
    */
   constructor(client: pg.Client, msMax = Infinity) {
     this.#client = client;
     this.#msMax = msMax;
   }
 
-  /** Whether it has been open for so long that another one should go on. */
+  /** Whether the snapshot has been open for so long that another one should continue. */
   get isOld(): boolean {
     return performance.now() - this.#openedAt >= this.#msMax;
   }
 
-  /** Whether half of its time is over. */
+  /** Whether half of its time has passed. */
   get isHalfOld(): boolean {
     return performance.now() - this.#openedAt >= this.#msMax / 2;
   }
 
-  /** Opens a snapshot: all reads through it see what was committed when it was opened. Rejects with NoReadModel. */
+  /**
+   * Opens a snapshot: all reads through it see the state that was committed when it was opened. Rejects with
+   * NoReadModel.
+   */
   static async open(url: string, schema: string, msMax = snapshotMsMax): Promise<Snapshot> {
     const client = new pg.Client({
       connectionString: url,
@@ -78,7 +81,7 @@ export class Snapshot {
     }
   }
 
-  /** For each partition, the next offset to be projected. */
+  /** The next offset to project, by partition. */
   async progress(): Promise<ReadonlyMap<number, bigint>> {
     const rows = await this.query<{ partition: number; next: bigint }>(
       'select partition, next from progress order by partition',
@@ -91,7 +94,7 @@ export class Snapshot {
     return (await this.#client.query<Row>(text, [...values])).rows;
   }
 
-  /** Streams the rows of a query, `atOnce` of them in memory. Other queries may run meanwhile. */
+  /** Streams the rows of a query, `atOnce` of them in memory. Other queries may run in the meantime. */
   async *stream<Row extends object>(
     text: string,
     atOnce: number,

@@ -1,6 +1,6 @@
 /**
- * Admission control of the log in Kafka: refuses events before they are sent, while it is certain that nothing
- * happened. What keeps events out is also what operators are told.
+ * Admission control of the log in Kafka: refuses events before they are sent, so that it is certain that they have no
+ * effect. Operators are shown the reasons.
  */
 import { type EncodedEvent } from '../../language/events/event.ts';
 import { teamOf } from '../../language/events/event-names.ts';
@@ -19,18 +19,20 @@ import type { ProgressWatch } from './progress-watch.ts';
 
 export interface AdmissionLimits {
   /**
-   * How many events may wait for their outcome, and how many bytes to be sent, over all partitions; past either,
-   * appends are refused.
+   * How many events may wait for their outcome, and how many bytes may wait to be sent, over all partitions. Past either
+   * limit, appends are refused.
    */
   readonly queueEventsMax: number;
   readonly queueBytesMax: number;
   /** The newest language of events that all live processes read; absent: this process is the only one. */
   readonly languageMax?: () => number;
-  /** How many events the projection of a partition may be behind; past it, appends to the partition are refused. */
+  /**
+   * How many events the projection of a partition may be behind. Past this limit, appends to the partition are refused.
+   */
   readonly lagEventsMax: number;
 }
 
-export interface AdmissionControlOptions {
+interface AdmissionControlOptions {
   readonly partitions: number;
   readonly limits: AdmissionLimits;
   readonly observer: LogObserver;
@@ -67,8 +69,8 @@ export class AdmissionControl {
   }
 
   /**
-   * Queues an event. Throws NotAppended when it cannot be accepted now: before the send, while it is certain that
-   * nothing happened.
+   * Queues an event. Throws NotAppended if it cannot be accepted now. It is not sent then, so it certainly has no
+   * effect.
    */
   admit(partition: number, event: EncodedEvent): QueuedEvent {
     const { limits, closing, ends, watch } = this.#options;
@@ -78,7 +80,7 @@ export class AdmissionControl {
     if (closing.aborted) no('stopping', 'the service is stopping');
     const halt = this.#haltOf(partition);
     if (halt !== null) no('halted', halt);
-    if (!this.#isCaughtUp) no('catching_up', 'the read model is being brought to the end of the log');
+    if (!this.#isCaughtUp) no('catching_up', 'the read model is catching up with the log');
     if (this.#lost !== null) no('lost', this.#lost);
     const clockProblem = this.#clockProblem();
     if (clockProblem !== null) no('clock', clockProblem);
@@ -97,7 +99,7 @@ export class AdmissionControl {
     const problems = this.#partitions.filter((partition) => this.#haltOf(partition) !== null).map(describeHalt);
     if (!this.#isCaughtUp) {
       const left = this.#partitions.reduce((sum, partition) => sum + ends.leftOf(partition), 0);
-      problems.push(`The read model is being brought to the end of the log: ${left} events to go.`);
+      problems.push(`The read model is catching up with the log: ${left} events to go.`);
     }
     if (this.#lost !== null) problems.push(this.#lost);
     const clockProblem = this.#clockProblem();
@@ -105,7 +107,7 @@ export class AdmissionControl {
     if (ends.away) problems.push(kafkaProblem(ends.away));
     const unattended = ends.unattended().filter((partition) => this.#haltOf(partition) === null);
     if (unattended.length > 0)
-      problems.push(`Nobody projects partition ${unattended.join(', ')}: is there a projector that runs?`);
+      problems.push(`Nobody projects partition ${unattended.join(', ')}: is a projector running?`);
     return problems;
   }
 
@@ -129,7 +131,7 @@ export class AdmissionControl {
     };
   }
 
-  /** Whether operators are shown a reason why a partition may stand still. */
+  /** Whether a reason that operators are shown explains why a partition stands still. */
   explains(partition: number): boolean {
     const { ends, watch } = this.#options;
     return (
@@ -147,35 +149,33 @@ export class AdmissionControl {
     return this.#isCaughtUp;
   }
 
-  /** Resolves when all partitions have caught up. Rejects when the service stops before that. */
+  /** Resolves when all partitions have caught up. Rejects if the service stops before. */
   async caughtUp(): Promise<void> {
     await this.#caughtUp.promise;
   }
 
-  /** To be called whenever a partition may have caught up. */
+  /** Call this whenever a partition may have caught up. */
   checkCaughtUp(): void {
     const { ends, watch } = this.#options;
     if (this.#isCaughtUp) return;
-    // A halted partition can be read as it is, if it ever reached the end of its log.
+    // If a halted partition ever reached the end of its log, it can be read as it is.
     this.#isCaughtUp = this.#partitions.every((partition) => {
       return ends.leftOf(partition) === 0 || (this.#haltOf(partition) !== null && watch.of(partition).caughtUp);
     });
     if (this.#isCaughtUp) this.#caughtUp.resolve();
   }
 
-  /** Why this process has to start anew; null while it need not. */
+  /** Why this process must restart; null if it need not. */
   get lost(): string | null {
     return this.#lost;
   }
 
-  /**
-   * The log has everything, so nothing needs to be resumed: but what this process remembers of the read model is wrong.
-   */
+  /** The log is complete, so nothing needs to be resumed. But this process's memory of the read model is wrong. */
   lose(reason: string): void {
     this.#lost ??= reason;
   }
 
-  /** The process has to end, because of what was lost. */
+  /** The process must end because its memory is wrong. */
   fail(): void {
     if (this.#lost !== null) this.#failure.resolve(this.#lost);
   }

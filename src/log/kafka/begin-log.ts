@@ -14,8 +14,8 @@ import type { KafkaConnection } from './kafka-connection.ts';
 import type { KafkaReader } from './kafka-reader.ts';
 
 /**
- * Writes an event with the log's ID to each empty partition. Skips a partition that is empty although the read model
- * was built from it: that is another log, or one that lost its events.
+ * Writes an event with the log's ID to each empty partition. If a partition is empty although the read model was built
+ * from it, skips it: it is another log, or one that lost its events.
  */
 export async function beginLog(database: Database, connection: KafkaConnection, reader: KafkaReader): Promise<void> {
   const partitions = allPartitions(reader.partitions);
@@ -37,7 +37,7 @@ export async function beginLog(database: Database, connection: KafkaConnection, 
   });
 }
 
-/** The partitions whose log is not the one that the read model was built from, and why. */
+/** The partitions whose log is not the one that the read model was built from, with the reasons. */
 export async function findWrongPartitions(database: Database, reader: KafkaReader): Promise<Map<number, WrongLog>> {
   const wrong = new Map<number, WrongLog>();
   for (const [partition, remembered] of (await readProgress(database.pool)).entries()) {

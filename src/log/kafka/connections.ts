@@ -1,4 +1,4 @@
-/** The connections of a process to a log in Kafka, and what the log held when they were opened. */
+/** The connections of a process to a log in Kafka, and the state of the log when they were opened. */
 import type { Database } from '../../storage/database/database.ts';
 import type { WrongLog } from '../identity.ts';
 import type { KafkaConnection } from './kafka-connection.ts';
@@ -17,8 +17,7 @@ export interface Connections {
 }
 
 /**
- * Connects to a topic that exists. Begins the log unless it has begun. Rejects when Kafka or Postgres cannot be
- * reached.
+ * Connects to a topic that exists. Begins the log unless it has begun. Rejects if Kafka or Postgres cannot be reached.
  */
 export async function openConnections(
   connect: () => Promise<KafkaConnection>,
@@ -45,11 +44,11 @@ export async function openConnections(
 }
 
 /**
- * Has a second broker confirm who leads, if one can be asked: a leader that was deposed, and does not know it yet,
- * tells where the log ended then. A read model that has lost commits would be taken for caught up there, and served
- * without what was acknowledged since.
+ * Asks a second broker, if there is one, to confirm the leaders. A deposed leader that does not know it yet returns an
+ * old end of the log. If the read model has also lost commits, this process would take it for caught up, and would
+ * serve it without later acknowledged writes.
  */
 async function confirmLeaders(connection: KafkaConnection, partitions: number): Promise<void> {
-  // Where no second broker confirms it, or none can be asked, the process starts with what is known.
+  // If no second broker can be asked or confirms the leaders, the process starts with the known ones.
   await Promise.allSettled(allPartitions(partitions).map((partition) => connection.findLeaderAnew(partition)));
 }

@@ -1,7 +1,7 @@
 /**
- * The partitions whose log contradicts the read model: another log, or one that lost records. They take no events.
- * Where records are lost, that is stored for all processes, and holds until an operator has resumed the log or rebuilt
- * the read model.
+ * The partitions whose log contradicts the read model: another log, or one that lost records. They take no events. If
+ * records are lost, this is stored for all processes. It holds until an operator has resumed the log or rebuilt the
+ * read model.
  */
 import pRetry from 'p-retry';
 import type { Logger } from 'pino';
@@ -14,16 +14,16 @@ import { allPartitions } from '../partition.ts';
 import { SharedRuns } from '../shared-runs.ts';
 import { fenceOff, noteContradicted, readProgress } from '../progress/progress.store.ts';
 
-/** How long to wait before a halt is noted again, in milliseconds. */
+/** How long to wait before storing a halt is tried again, in milliseconds. */
 const noteDelay = 200;
 
-/** An epoch of a partition, and the doubts about the partition before it was read. */
+/** An epoch of a partition, and the doubts about the partition before the epoch was read. */
 interface SeenEpoch {
   readonly doubts: number;
   readonly epoch: bigint;
 }
 
-export interface ContradictionsOptions {
+interface ContradictionsOptions {
   readonly partitions: number;
   readonly reader: LedLog;
   readonly connection: Pick<
@@ -31,24 +31,24 @@ export interface ContradictionsOptions {
     'doubtsAbout' | 'doubtsWhileConnected' | 'reachLeader' | 'leaderOf' | 'findLeaderAnew'
   >;
   readonly database: Pick<Database, 'pool'>;
-  /** Rejects once this process uses another read model, or log, than the present one: what it finds counts no more. */
+  /** Rejects if this process uses another read model or log than the present one. Its findings then no longer count. */
   readonly requireReadModel: () => Promise<void>;
   readonly logger: Logger;
-  /** Those found at the start, and why. */
+  /** The contradictions found at the start. */
   readonly found: ReadonlyMap<number, WrongLog>;
-  /** Called when a partition is found to contradict the read model. */
+  /** Called when this process finds that a partition contradicts the read model. */
   readonly onFound: (partition: number) => void;
 }
 
 export class Contradictions {
   readonly #options: ContradictionsOptions;
-  /** As found by this process, and why. */
+  /** The contradictions that this process found. */
   readonly #found = new Map<number, WrongLog>();
-  /** Those that are stored, for all processes, and since when, as far as known (by `performance.now`). */
+  /** The partitions that are stored as contradicted, and since when, as far as known (by `performance.now`). */
   readonly #stored = new Map<number, number>();
   /** The doubts about a partition when it was last proved here. */
   readonly #provenAt = new Map<number, number>();
-  /** The epochs that were read last, and shared reads of those of all partitions. */
+  /** The epochs that were read last; and a shared read of all partitions' epochs. */
   readonly #seen = new Map<number, SeenEpoch>();
   readonly #looks: SharedRuns<void>;
   readonly #noting = new Set<Promise<void>>();
@@ -71,21 +71,22 @@ export class Contradictions {
   }
 
   /**
-   * Connects to the brokers that lead the partitions, and reads the epochs. What raises one of them from then on, as
-   * long as there is no new doubt about the partition, serves this process as a fence. Rejects when Postgres is away.
+   * Connects to the brokers that lead the partitions, and reads the epochs. While there is no new doubt about a
+   * partition, any later rise of its epoch serves this process as a fence. Rejects if Postgres is away.
    */
   async watchEpochs(): Promise<void> {
     const { partitions, connection } = this.#options;
-    // What cannot be reached yet is watched from the first append on.
+    // Brokers that cannot be reached yet are watched from the first append on.
     await Promise.allSettled(allPartitions(partitions).map((partition) => connection.reachLeader(partition)));
     await this.#looks.run();
   }
 
   /**
-   * At first, and whenever a connection broke or another broker leads: proves that the partition still has all that was
-   * projected of it, before anything is appended. Else new events would take the offsets, and versions, of lost ones.
-   * The owner of the partition is fenced off first: it may be about to store records that it read before they were
-   * lost. A fence or a takeover by any process will do, if it came after the last doubt. Rejects with NotAppended.
+   * Proves that the partition still has everything that was projected of it. This is needed before the first append,
+   * and before an append after a connection broke or another broker took the lead: otherwise new events could take the
+   * offsets, and versions, of lost ones. First it fences off the owner of the partition, which may be about to store
+   * records that it read before they were lost. A fence or a takeover by any process suffices, if it came after the
+   * last doubt. Rejects with NotAppended.
    */
   async prove(partition: number): Promise<void> {
     const { reader, connection, database } = this.#options;
@@ -95,21 +96,21 @@ export class Contradictions {
       try {
         const seen = await this.#epochSince(partition, doubts);
         const asked = await proveIdentityTwice(reader, partition, await fenceOff(database.pool, partition, seen));
-        // The reader has connections of its own, and may have asked a leader that was deposed.
+        // The reader has its own connections, and may have asked a deposed leader.
         if (asked !== connection.leaderOf(partition)) {
           await Promise.all([reader.findLeaderAnew(partition), connection.findLeaderAnew(partition)]);
-          throw new Error('another broker leads it than was asked');
+          throw new Error('another broker than the one asked leads it');
         }
       } catch (error) {
         if (error instanceof WrongLog) this.add(partition, error);
         throw new NotAppended(`it is not certain that partition ${partition} of the log is complete`, { cause: error });
       }
-      // By now there may be new doubts.
+      // There may be new doubts in the meantime.
       this.#provenAt.set(partition, doubts);
     }
   }
 
-  /** The log of the partition is another one than was projected, or lost a part. */
+  /** The log of the partition is not the one that was projected, or it lost records. */
   add(partition: number, error: WrongLog): void {
     if (this.#found.has(partition)) return;
     const { message } = error;
@@ -120,8 +121,8 @@ export class Contradictions {
   }
 
   /**
-   * The progress was read, from `began` on, and says which partitions are stored as contradicted. Returns those that an
-   * operator has resumed since.
+   * Takes a read of the progress that began at `began`; `isStored` tells which partitions are stored as contradicted.
+   * Returns the partitions that an operator has resumed since.
    */
   refresh(isStored: (partition: number) => boolean, began: number): readonly number[] {
     const resumed = [...this.#stored].flatMap(([partition, since]) =>
@@ -143,8 +144,8 @@ export class Contradictions {
   }
 
   /**
-   * An epoch of the partition that was read when there were these doubts about it already, over a connection whose
-   * break is a new doubt. Rejects while the broker that leads it cannot be reached: then the owner is left alone.
+   * An epoch of the partition that was read when there were already these doubts about it, over a connection whose
+   * break is a new doubt. Rejects while the leading broker cannot be reached; then no owner is fenced off.
    */
   async #epochSince(partition: number, doubts: number): Promise<bigint> {
     const isNew = (seen: SeenEpoch | undefined): seen is SeenEpoch => seen !== undefined && seen.doubts >= doubts;
@@ -159,18 +160,18 @@ export class Contradictions {
 
   async #readEpochs(): Promise<void> {
     const { partitions, connection, database } = this.#options;
-    // Before the epochs: a doubt that comes meanwhile may be newer than they are.
+    // Before the epochs are read, because a doubt that arises meanwhile may be newer than they are.
     const doubts = allPartitions(partitions).map((partition) => connection.doubtsWhileConnected(partition));
     const progress = await readProgress(database.pool);
     for (const partition of allPartitions(partitions)) {
       const now = doubts[partition]!;
-      // While there is no new doubt, the older epoch stays: more fences are above it.
+      // While there is no new doubt, the older epoch stays, because more fences are above it.
       if (now !== null && now > (this.#seen.get(partition)?.doubts ?? -1))
         this.#seen.set(partition, { doubts: now, epoch: progress[partition]!.epoch });
     }
   }
 
-  /** For all processes, and for those that are started later. */
+  /** Stores it for all running processes, and for those that start later. */
   #store(partition: number, reason: string): void {
     const {
       database: { pool },
@@ -179,7 +180,7 @@ export class Contradictions {
     } = this.#options;
     const { signal } = this.#closing;
     const note = async (): Promise<void> => {
-      // The log may have moved to another topic, and the one that is short is this process's own.
+      // The log may have moved to another topic. Then only the old topic of this process is short.
       await requireReadModel();
       await noteContradicted(pool, partition, reason);
     };
@@ -191,11 +192,11 @@ export class Contradictions {
       shouldRetry: ({ error }) => isDatabaseAway(error),
     })
       .then(() => {
-        // An operator may resume it before this process reads the progress again.
+        // An operator may resume the log before this process reads the progress again.
         this.#stored.set(partition, performance.now());
       })
       .catch((error: unknown) => {
-        if (!signal.aborted) logger.error({ partition, err: error }, 'a halt could not be noted');
+        if (!signal.aborted) logger.error({ partition, err: error }, 'a halt could not be stored');
       })
       .finally(() => this.#noting.delete(noting));
     this.#noting.add(noting);

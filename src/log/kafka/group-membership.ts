@@ -20,7 +20,7 @@ const idleInterval = 500;
 /** Delay before rejoining after the membership broke, in milliseconds. */
 const rejoinDelay = 500;
 
-export interface GroupMembershipOptions {
+interface GroupMembershipOptions {
   readonly kafka: Kafka;
   readonly topic: string;
   readonly group: string;
@@ -57,13 +57,13 @@ export class GroupMembership {
       try {
         await this.#beMember();
       } catch (error) {
-        logger.warn({ err: error, group }, 'the consumer group was lost, and is joined anew');
+        logger.warn({ err: error, group }, 'lost the membership in the consumer group; rejoining');
         await pause(rejoinDelay, signal);
       }
     }
   }
 
-  /** Resolves when the process is to leave the group; rejects when the membership broke. */
+  /** Resolves when the process is to leave the group. Rejects if the membership broke. */
   async #beMember(): Promise<void> {
     const { kafka, topic, group, onAssigned } = this.#options;
     const consumer = kafka.consumer({

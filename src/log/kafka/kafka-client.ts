@@ -1,4 +1,4 @@
-/** kafkajs as this project uses it: with zstd, patched, and with few retries of its own. */
+/** kafkajs as this project uses it: with zstd, patched, and configured for few retries. */
 import { promisify } from 'node:util';
 import { zstdCompress, zstdDecompress } from 'node:zlib';
 import kafkajs, { type Admin, type Kafka, type KafkaConfig, type SASLOptions } from 'kafkajs';
@@ -20,7 +20,7 @@ export interface KafkaSettings {
   readonly sasl: SASLOptions | undefined;
 }
 
-/** Request timeout in milliseconds, on top of the wait that the request itself asks for. */
+/** Request timeout in milliseconds, in addition to the wait that the request itself asks for. */
 const requestTimeout = 10_000;
 const connectionTimeout = 3000;
 
@@ -55,15 +55,15 @@ export function createKafka({ brokers, ssl, sasl }: KafkaSettings, logger: Logge
       () =>
       ({ level, log }) => {
         const { message, timestamp: _timestamp, logger: _logger, ...details } = log;
-        // kafkajs goes on to retry what it logs as an error, and the caller gets the final error.
+        // kafkajs goes on to retry requests that it logs as errors, and the caller gets the final error.
         logger[level === kafkajs.logLevel.ERROR ? 'warn' : 'debug']({ kafka: details }, `kafkajs: ${message}`);
       },
   });
 }
 
 /**
- * Retries an operation at startup that brokers refuse for a moment: while leaders of a new topic, or the group
- * coordinator, are being elected. Only for operations that may be done twice.
+ * Retries a startup operation that brokers refuse for a moment, while they elect leaders of a new topic or the group
+ * coordinator. Use it only for operations that may run twice.
  */
 export function whenSettled<T>(work: () => Promise<T>): Promise<T> {
   return pRetry(work, {
@@ -73,7 +73,7 @@ export function whenSettled<T>(work: () => Promise<T>): Promise<T> {
     maxTimeout: 1000,
     shouldRetry: ({ error }) => {
       const { name, retriable } = error as { name?: string; retriable?: boolean };
-      // Unreachable brokers are not retried: an operator wants to hear of that at once.
+      // Unreachable brokers are not retried, because an operator must hear of that at once.
       return retriable === true && name === 'KafkaJSProtocolError';
     },
   });

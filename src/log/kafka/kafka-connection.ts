@@ -13,25 +13,25 @@ import { whenSettled } from './kafka-client.ts';
 import { clusterOf, type KafkajsBroker, type KafkajsCluster } from './kafkajs-internals.ts';
 import { LeaderSearch } from './leader-search.ts';
 
-/** What the broker assigned to the first record of a send. */
-export interface SentPlace {
+/** The place that the broker assigned to the first record of a send. */
+interface SentPlace {
   readonly offset: bigint;
   readonly time: number;
 }
 
-export interface FetchedPartition {
+interface FetchedPartition {
   readonly records: readonly LogRecord[];
-  /** The high watermark: the offset behind the last record of the log. */
+  /** The high watermark: the offset after the last record of the log. */
   readonly end: bigint;
 }
 
-/** The bounds of a partition, and whom they are from. */
-export interface LedBounds extends PartitionBounds {
+/** The bounds of a partition, and the broker that returned them. */
+interface LedBounds extends PartitionBounds {
   /** The broker that was asked; undefined if none was known to lead the partition. */
   readonly leader: string | undefined;
 }
 
-export interface FetchOptions {
+interface FetchOptions {
   /** How long the broker waits for a first record, in milliseconds. */
   readonly waitMs: number;
   readonly bytesMax: number;
@@ -52,9 +52,9 @@ export class OffsetOutOfRange extends Error {
 const ackTimeout = 5000;
 
 /**
- * Errors about the send itself: a broker checks these before it writes anything, and a repetition fails in the same
- * way. After any other error the records may be in the log. A leader that is deposed while it waits for replicas
- * answers NOT_LEADER_FOR_PARTITION (also UNKNOWN_TOPIC_OR_PARTITION or LEADER_NOT_AVAILABLE) although the next leader
+ * Errors about the send itself. A broker checks for these before it writes anything, and a repetition fails in the same
+ * way. After any other error the records may be in the log. If a leader is deposed while it waits for replicas, it
+ * answers NOT_LEADER_FOR_PARTITION (or UNKNOWN_TOPIC_OR_PARTITION or LEADER_NOT_AVAILABLE), although the next leader
  * may have the records.
  */
 const refusals = new Set([
@@ -92,11 +92,11 @@ export class KafkaConnection {
   readonly topic: string;
   readonly #cluster: KafkajsCluster;
   readonly #leaderSearch: LeaderSearch;
-  /** The broker that led a partition when that was last asked. */
+  /** The leader of each partition, as of the last check. */
   readonly #leaders = new Map<number, string>();
-  /** The brokers that are connected, as far as noticed. */
+  /** The brokers to which there is a connection, as of the last check. */
   readonly #connected = new Map<string, KafkajsBroker>();
-  /** The doubts about all partitions, and those about one of them only. */
+  /** The doubts about all partitions, and the doubts about single ones. */
   #commonDoubts = 0;
   readonly #ownDoubts = new Map<number, number>();
   #isClosed = false;
@@ -118,7 +118,7 @@ export class KafkaConnection {
     return KafkaConnection.over(clusterOf(kafka), topic);
   }
 
-  /** The same over a cluster that is not connected yet. */
+  /** The same over a cluster that is not yet connected. */
   static async over(cluster: KafkajsCluster, topic: string): Promise<KafkaConnection> {
     await cluster.connect();
     await whenSettled(() => cluster.addTargetTopic(topic));
@@ -126,9 +126,9 @@ export class KafkaConnection {
   }
 
   /**
-   * How often a request for the partition failed, a connection broke, or another broker led it than before. After each
-   * time, the partition may have lost records that were read or acknowledged: a broker restarted without its last
-   * writes, or one became the leader that did not have them.
+   * The number of doubts about the partition: how often a request for it failed, a connection broke, or its leader
+   * changed. After each of these, the partition may have lost records that were read or acknowledged. A broker may have
+   * restarted without its last writes, or the new leader may not have had the records.
    */
   doubtsAbout(partition: number): number {
     this.#noticeBreaks();
@@ -141,8 +141,8 @@ export class KafkaConnection {
   }
 
   /**
-   * The same; null unless this process is connected to the broker that leads the partition, so that each later break is
-   * a new doubt.
+   * As `doubtsAbout`; null unless this process is connected to the broker that leads the partition. With a connection,
+   * each later break is a new doubt.
    */
   doubtsWhileConnected(partition: number): number | null {
     const doubts = this.doubtsAbout(partition);
@@ -151,16 +151,16 @@ export class KafkaConnection {
   }
 
   /**
-   * Connects to the broker that leads a partition, unless it is connected. Rejects with NotAppended when it cannot be
-   * reached now.
+   * Connects to the broker that leads a partition, unless it is connected. Rejects with NotAppended if the broker
+   * cannot be reached now.
    */
   async reachLeader(partition: number): Promise<void> {
     await this.#leader(partition);
   }
 
   /**
-   * Sends records to a partition. Resolves when all in-sync replicas have them. Rejects with NotAppended when they
-   * certainly are not, and never will be, in the log; after any other error they may be.
+   * Sends records to a partition. Resolves when all in-sync replicas have them. Rejects with NotAppended if the records
+   * certainly are not, and never will be, in the log. After any other error they may be in the log.
    */
   async send(partition: number, values: readonly Uint8Array[]): Promise<SentPlace> {
     const broker = await this.#leader(partition);
@@ -181,21 +181,21 @@ export class KafkaConnection {
     }
   }
 
-  /** The broker that leads a partition as far as known; undefined if none does. */
+  /** The broker that leads a partition, as far as known; undefined if none does. */
   leaderOf(partition: number): string | undefined {
     return this.#leaderOf(partition);
   }
 
   /**
-   * Asks who leads a partition until another broker names the same one, if more than one can be asked (`LeaderSearch`).
-   * Requests in flight to brokers that no other one names fail. Resolves to the leader. Rejects when no broker can be
-   * reached, or they differ.
+   * Asks for the leader of a partition until another broker names the same one, if more than one can be asked
+   * (`LeaderSearch`). Requests in flight to brokers that no other broker names will fail. Resolves to the leader.
+   * Rejects if no broker can be reached, or if they disagree.
    */
   findLeaderAnew(partition: number): Promise<string> {
     return this.#leaderSearch.find(partition);
   }
 
-  /** The partitions by leading broker, as far as known. Rejects when no broker can be reached. */
+  /** The partitions by leading broker, as far as known. Rejects if no broker can be reached. */
   async leaders(partitions: readonly number[]): Promise<ReadonlyMap<string, readonly number[]>> {
     this.#noticeBreaks();
     await this.#cluster.refreshMetadataIfNecessary();
@@ -203,8 +203,8 @@ export class KafkaConnection {
   }
 
   /**
-   * Fetches a broker's partitions from these offsets on. Resolves at once if there are records, else after `waitMs`.
-   * Rejects with OffsetOutOfRange.
+   * Fetches a broker's partitions from these offsets on. Resolves at once if there are records, otherwise after
+   * `waitMs`. Rejects with OffsetOutOfRange.
    */
   async fetch(
     leader: string,
@@ -228,7 +228,7 @@ export class KafkaConnection {
           .map(({ partition, highWatermark, messages }) => {
             const from = offsets.get(partition)!;
             const records = messages.map(({ offset, timestamp, value }): LogRecord => {
-              // A record without a value was not written by this service, and halts its reader.
+              // This service never writes a record without a value. Such a record halts its reader.
               const bytes = value ?? new Uint8Array(0);
               return {
                 partition,
@@ -248,13 +248,13 @@ export class KafkaConnection {
     }
   }
 
-  /** The first offset of each partition, and the offset behind its last record, with the broker that was asked. */
+  /** The first offset of each partition, the offset after its last record, and the broker that was asked. */
   async bounds(partitions: readonly number[]): Promise<ReadonlyMap<number, LedBounds>> {
     this.#noticeBreaks();
     try {
       await this.#cluster.refreshMetadataIfNecessary();
       const asked = { topic: this.topic, partitions: partitions.map((partition) => ({ partition })) };
-      // Another request may learn of other leaders while this one is under way.
+      // Another request may learn of new leaders while this one is in flight.
       const leaders = partitions.map((partition) => this.#leaderOf(partition));
       const [starts, ends] = await Promise.all([
         this.#cluster.fetchTopicsOffset([{ ...asked, fromBeginning: true }]),
@@ -282,7 +282,7 @@ export class KafkaConnection {
   }
 
   /**
-   * Rejects with NotAppended when no leader can be reached now, and when it may lack records that the caller has read.
+   * Rejects with NotAppended if the leader cannot be reached now, and if it may lack records that the caller has read.
    */
   async #leader(partition: number): Promise<KafkajsBroker> {
     const doubts = this.doubtsAbout(partition);
@@ -296,7 +296,8 @@ export class KafkaConnection {
     } catch (error) {
       throw new NotAppended('Kafka cannot be reached', { cause: error });
     }
-    // The leader may have changed, and changed back without a doubt: nothing is proved of the one in between.
+    // The leader may have changed, and changed back without a new doubt. Then nothing is proved about the leader in
+    // between.
     if (leader === this.#leaderOf(partition) && this.doubtsAbout(partition) === doubts) return broker;
     throw new NotAppended(`the broker that leads partition ${partition} has changed, or was reconnected`);
   }
@@ -313,7 +314,7 @@ export class KafkaConnection {
     return broker;
   }
 
-  /** To be called before anything that may connect to a broker anew. */
+  /** Call this before every operation that may reconnect to a broker. */
   #noticeBreaks(): void {
     for (const [nodeId, broker] of this.#connected) {
       if (broker.isConnected()) continue;
@@ -327,13 +328,13 @@ export class KafkaConnection {
   }
 
   /**
-   * A request for these partitions failed. Refreshes the metadata before the next try: another broker may lead now. A
-   * broker that hangs is forgotten with its connections, or it would be asked for the metadata as well.
+   * A request for these partitions failed. Refreshes the metadata before the next try, because another broker may lead
+   * now. Forgets a broker that hangs, with its connections. Otherwise it would also be asked for the metadata.
    */
   async #forgetLeader(partitions: readonly number[], error: unknown): Promise<void> {
     const { broker, type } = error as { broker?: string; type?: string };
-    // An error that a broker answered belongs to the request. Any other may be that of a connection, which serves all
-    // partitions.
+    // An error in a broker's answer belongs to the request. Any other error may belong to a connection, which serves
+    // all partitions.
     if (type === undefined) this.#commonDoubts += 1;
     else for (const partition of partitions) this.#doubt(partition);
     this.#noticeBreaks();
@@ -342,12 +343,12 @@ export class KafkaConnection {
     try {
       await this.#cluster.refreshMetadata();
     } catch {
-      // If no broker can be reached, the next try fails with that.
+      // If no broker can be reached, the next try fails because of that.
     }
   }
 }
 
-/** The address of a broker, which errors of kafkajs name as `host:port`. */
+/** The address of a broker. Errors of kafkajs name it as `host:port`. */
 function addressOf(broker: string): { host: string; port: number } {
   const colon = broker.lastIndexOf(':');
   return { host: broker.slice(0, colon), port: Number(broker.slice(colon + 1)) };

@@ -45,16 +45,16 @@ import { appendsWait, Waits } from '../batch/waits.ts';
 export interface KafkaLogOptions extends AdmissionLimits {
   readonly database: Database;
   readonly projector: Projector;
-  /** Rejects once the read model was replaced by another one, or the log has moved. */
+  /** Rejects once another read model has replaced this one, or the log has moved. */
   readonly requireReadModel: () => Promise<void>;
   readonly partitions: number;
-  /** Whether processes that use other read models may append; absent: they do not. */
+  /** Whether processes with other read models may append; absent: they do not. */
   readonly mayBeBehind?: () => boolean;
   /** How long a request waits without any progress before its outcome is called unknown, in milliseconds. */
   readonly unknownWait: number;
   /**
-   * Whether it hears of outcomes at once. A process that answers no requests need not, and each one that does costs all
-   * a little.
+   * Whether this process listens for outcomes. A process that answers no requests need not, and each listener costs all
+   * processes a little.
    */
   readonly listens: boolean;
   readonly logger: Logger;
@@ -62,14 +62,14 @@ export interface KafkaLogOptions extends AdmissionLimits {
   readonly observer?: LogObserver;
 }
 
-/** How long `reachHead` waits for the projection, and how often it looks, in milliseconds. */
+/** How long `reachHead` waits for the projection, and the interval of its checks, in milliseconds. */
 const reachHeadMs = 5000;
 const reachHeadLookMs = 20;
 
-/** The way to the brokers. */
+/** The connections to the brokers. */
 export interface Brokers {
   connect(): Promise<KafkaConnection>;
-  /** Has partitions assigned to this process; null if it should not project any. */
+  /** Creates the membership that assigns partitions to this process; null: this process projects none. */
   readonly membership:
     | ((onAssigned: (partitions: readonly number[]) => void) => Pick<GroupMembership, 'join' | 'leave'>)
     | null;
@@ -86,18 +86,18 @@ export class KafkaLog implements EventLog {
   readonly #owner: PartitionOwner;
   readonly #membership: Pick<GroupMembership, 'join' | 'leave'> | null;
   readonly #appenders: readonly PartitionAppender[];
-  /** The sends of each partition that are not acknowledged. */
+  /** The unacknowledged sends of each partition. */
   readonly #sends: readonly Waits[];
   readonly #closing = new AbortController();
   readonly #ends: LogEnds;
   readonly #contradictions: Contradictions;
   readonly #admission: AdmissionControl;
-  /** Asks the brokers where the partitions end. */
+  /** Asks the brokers for the ends of the partitions. */
   readonly #looks: SharedRuns<ReadonlyMap<number, PartitionBounds>>;
   #assigned: readonly number[] = [];
   /** The latest time that a broker gave to a record of this process, by partition. */
   readonly #sentAt: number[];
-  /** When statements of a partition took too long last, and were tried again, by `performance.now`. */
+  /** When statements of a partition last timed out and were retried, by `performance.now`. */
   readonly #timedOutAt: number[];
 
   private constructor(options: KafkaLogOptions, { membership }: Brokers, connections: Connections) {
@@ -131,7 +131,7 @@ export class KafkaLog implements EventLog {
       logger,
       onRefreshed: (began) => this.#takeRefreshed(began),
       onFallen: (partition) => {
-        this.#abandon(`the projection of partition ${partition} is behind where it was: Postgres lost commits`);
+        this.#abandon(`the projection of partition ${partition} has gone back: Postgres lost commits`);
         this.#admission.fail();
       },
     });
@@ -189,8 +189,8 @@ export class KafkaLog implements EventLog {
   }
 
   /**
-   * Opens the log in a topic that exists, and starts to project if `brokers` have a membership. Creates the log unless
-   * it exists. Rejects when Kafka or Postgres cannot be reached.
+   * Opens the log in an existing topic, and starts to project if `brokers` have a membership. Creates the log unless it
+   * exists. Rejects if Kafka or Postgres cannot be reached.
    */
   static async over(brokers: Brokers, options: KafkaLogOptions, signal: AbortSignal): Promise<KafkaLog> {
     const connections = await openConnections(() => brokers.connect(), options.database, options.partitions);
@@ -232,7 +232,7 @@ export class KafkaLog implements EventLog {
       ends = await this.#looks.run();
     } catch (error) {
       if (!isKafkaAway(error)) throw error;
-      // Nobody can append now. Reading goes on with what there is.
+      // Nobody can append now, so the present read model is served.
       return;
     }
     const { pool } = this.#options.database;
@@ -271,13 +271,13 @@ export class KafkaLog implements EventLog {
         placedAt = offset;
         wait.placedAt({ offset, time });
         observer.appended(performance.now() - began);
-        // The event was sent after the progress was `next`, so its offset cannot be lower.
+        // The event was sent when the progress was at `next`, so its offset cannot be lower.
         if (offset < next) {
           this.#contradictions.add(
             partition,
             new RecordsLost(
               partition,
-              `a new event was given offset ${offset}, the read model is at ${next}: the log was cut, or made anew`,
+              `a new event was given offset ${offset}, the read model is at ${next}: the log was truncated or recreated`,
             ),
           );
         }
@@ -321,8 +321,8 @@ export class KafkaLog implements EventLog {
   }
 
   /**
-   * Its sends to the brokers, and what it projects itself. For outcomes of another process nobody waits longer than
-   * `unknownWait`.
+   * The waiting sends to the brokers, and the waiting projections of this process. Waits for outcomes of another
+   * process are left out: they last at most `unknownWait`.
    */
   standstills(): readonly Standstill[] {
     return allPartitions(this.partitions).flatMap((partition) => {
@@ -371,7 +371,7 @@ export class KafkaLog implements EventLog {
     await this.#owner.close();
     await untilClosed('its sends to Kafka', Promise.all(this.#appenders.map((appender) => appender.idle())), logger);
     await untilClosed(
-      'its looks at the progress',
+      'its reads of the progress',
       Promise.all([this.#watch.close(), this.#ends.close(), this.#contradictions.close()]),
       logger,
     );
@@ -385,7 +385,7 @@ export class KafkaLog implements EventLog {
       await this.#watch.refresh(connection);
       if (this.#admission.lost !== null) throw new HistoryChanged(this.#admission.lost);
     });
-    // Whoever drains this process hears of it elsewhere.
+    // When a process is drained, it hears of the change elsewhere.
     this.#options.database.history.onChanged((reason) => this.#abandon(reason));
     this.#membership?.join();
     this.#ends.start();
@@ -402,19 +402,19 @@ export class KafkaLog implements EventLog {
     };
   }
 
-  /** Takes no more events, and lets nobody wait for outcomes, because this process can read none any more. */
+  /** Takes no more events and rejects all waits for outcomes, because this process can no longer read outcomes. */
   #abandon(reason: string): void {
     this.#admission.lose(reason);
     this.#waiters.giveUp(0);
   }
 
   #assign(partitions: readonly number[]): void {
-    this.#options.logger.info({ partitions }, 'the group has shared the partitions out');
+    this.#options.logger.info({ partitions }, 'the consumer group has assigned the partitions');
     this.#assigned = partitions;
     this.#owner.assign(partitions.filter((partition) => this.#contradictions.of(partition) === null));
   }
 
-  /** The progress of all partitions was read. Partitions that an operator has resumed go on. */
+  /** Takes a read of the progress of all partitions. Continues with partitions that an operator has resumed. */
   #takeRefreshed(began: number): void {
     const resumed = this.#contradictions.refresh((partition) => this.#watch.of(partition).contradicted, began);
     if (resumed.length > 0) this.#assign(this.#assigned);
@@ -451,7 +451,7 @@ export class KafkaLog implements EventLog {
       if (this.#waiters.settle(partition, commandId, outcome)) others -= 1;
     }
     this.#waiters.advance(partition, from, next);
-    // All outcomes: another process may wait for the same command.
+    // All outcomes, because another process may wait for the same command.
     if (others > 0 && !isNotified) this.#watch.notify(notification);
     this.#admission.checkCaughtUp();
   }

@@ -1,4 +1,4 @@
-/** The records of a log in Kafka, from any offset: for replay, for proofs of identity, and to resume the log. */
+/** Reads the records of a log in Kafka from any offset: for replay, for proofs of identity, and to resume the log. */
 import pRetry, { AbortError } from 'p-retry';
 import type { Logger } from 'pino';
 import type { LogRecord, PartitionBounds, RecordLog } from '../event-log.ts';
@@ -8,13 +8,13 @@ import { createKafka, type KafkaSettings } from './kafka-client.ts';
 import { KafkaConnection } from './kafka-connection.ts';
 
 const bytesAtOnce = 4 * 1024 * 1024;
-/** Brokers give at least a whole batch, however large. */
+/** Brokers return at least a whole batch, however large it is. */
 const oneRecordBytes = 1;
 const fetchWait = 500;
 
 /**
- * Limits of one send of copies. Brokers accept batches of up to a megabyte by default; each record has a frame of some
- * bytes.
+ * Limits of one send of copies. By default brokers accept batches of up to a megabyte. Each record has a few bytes of
+ * framing.
  */
 const sendBytesMax = 900_000;
 const sendRecordsMax = 10_000;
@@ -27,7 +27,7 @@ const retryDelay = 200;
 export class KafkaReader implements RecordLog, LedLog {
   readonly partitions: number;
   readonly #connection: KafkaConnection;
-  /** The only broker that may be asked; undefined: whoever leads. */
+  /** The only broker that may be asked; undefined: the current leader. */
   readonly #leader: string | undefined;
 
   /** The reader owns the connection, and closes it. */
@@ -37,12 +37,12 @@ export class KafkaReader implements RecordLog, LedLog {
     this.#leader = leader;
   }
 
-  /** Connects; rejects when no broker can be reached, or the topic does not exist. */
+  /** Connects. Rejects if no broker can be reached, or if the topic does not exist. */
   static async open(settings: KafkaSettings, partitions: number, logger: Logger): Promise<KafkaReader> {
     return new KafkaReader(await KafkaConnection.open(createKafka(settings, logger), settings.topic), partitions);
   }
 
-  /** Record times never decrease if reading starts at offset 0. */
+  /** Record times never decrease if the read starts at offset 0. */
   async *read(partition: number, from: bigint, to: bigint): AsyncGenerator<readonly LogRecord[]> {
     let time = 0;
     for (let next = from; next < to;) {
@@ -63,17 +63,17 @@ export class KafkaReader implements RecordLog, LedLog {
     return { start, end };
   }
 
-  /** The same log, through the same connection. */
+  /** The same log over the same connection. */
   ledBy(leader: string | undefined): Pick<KafkaReader, 'read' | 'bounds'> {
     return new KafkaReader(this.#connection, this.partitions, leader);
   }
 
-  /** The broker that is asked about a partition; undefined if none leads it. */
+  /** The broker that is asked about a partition; undefined if no broker leads it. */
   leaderOf(partition: number): string | undefined {
     return this.#connection.leaderOf(partition);
   }
 
-  /** Asks who leads a partition until another broker names the same one (`KafkaConnection.findLeaderAnew`). */
+  /** Asks for the leader of a partition until another broker names the same one (`KafkaConnection.findLeaderAnew`). */
   findLeaderAnew(partition: number): Promise<string> {
     return this.#connection.findLeaderAnew(partition);
   }
@@ -87,7 +87,8 @@ export class KafkaReader implements RecordLog, LedLog {
   }
 
   async appendCopies(partition: number, records: readonly LogRecord[]): Promise<void> {
-    // Kafka appends wherever the partition ends, so that is looked at before, and at each send after.
+    // Kafka appends at the present end of the partition. So the end is checked before the first send, and after each
+    // send.
     const { end } = await this.bounds(partition);
     requireEnd(partition, records[0]!.offset, end);
     for (let first = 0, next = 0; first < records.length; first = next) {
@@ -106,7 +107,7 @@ export class KafkaReader implements RecordLog, LedLog {
     await this.#connection.close();
   }
 
-  /** The records from this offset on, at least one. Rejects with WrongLog when the offset is missing. */
+  /** The records from this offset on, at least one. Rejects with WrongLog if the offset is missing. */
   #fetch(partition: number, offset: bigint, bytesMax: number): Promise<readonly LogRecord[]> {
     return pRetry(
       async () => {
@@ -127,10 +128,10 @@ export class KafkaReader implements RecordLog, LedLog {
   }
 }
 
-/** Throws WrongLog if a copy was, or would be, written to another offset than its own. */
+/** Throws WrongLog if a copy was or would be written to another offset than its own. */
 function requireEnd(partition: number, offset: bigint, end: bigint): void {
   if (end !== offset)
     throw new WrongLog(
-      `partition ${partition} ended at ${end} where the record at ${offset} was to be copied to: something else writes to it`,
+      `partition ${partition} ended at ${end} but the record at ${offset} was to be copied there: another process writes to it`,
     );
 }

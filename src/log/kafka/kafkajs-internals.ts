@@ -1,6 +1,6 @@
 /**
- * Everything used of kafkajs beyond its documented interface. It is checked when this process first needs Kafka: an
- * incompatible kafkajs fails the start with one line that says what is missing, instead of breaking later.
+ * All uses of kafkajs beyond its documented interface. They are checked when this process first needs Kafka. If kafkajs
+ * is incompatible, the start fails with one line that names what is missing, instead of breaking later.
  */
 import { createRequire } from 'node:module';
 import type { Broker, BrokerMetadata, Cluster, Kafka } from 'kafkajs';
@@ -33,10 +33,7 @@ export type KafkajsBroker = Pick<Broker, (typeof brokerMethods)[number]>;
 /** The cluster methods that are checked, and therefore may be used. */
 export type KafkajsCluster = Pick<Cluster, Exclude<(typeof clusterMethods)[number], 'findBroker' | 'metadata'>> & {
   findBroker(node: { nodeId: string }): Promise<KafkajsBroker>;
-  /**
-   * Null if no broker gives an answer without an error for any of these topics; `topics: []` asks for all that there
-   * are.
-   */
+  /** Null if no broker answers without an error for any of these topics. `topics: []` asks for all topics. */
   metadata(of: { readonly topics: readonly string[] }): Promise<BrokerMetadata | null>;
 };
 
@@ -60,7 +57,7 @@ interface PooledBroker {
 
 interface BrokerPool {
   readonly brokers: Readonly<Record<string, PooledBroker>>;
-  /** The broker that is asked first when none is connected. */
+  /** The broker that is asked first if none is connected. */
   seedBroker: PooledBroker | undefined;
   removeBroker(address: object): void;
 }
@@ -82,10 +79,11 @@ const requiredMethods = {
 export type LoadModule = (path: string) => unknown;
 
 /**
- * Checks the installed kafkajs, then patches four bugs of 2.2.4: each connection polls for pending requests every
- * millisecond, even while there are none; two concurrent requests that need a connection open a socket each, one of
- * which is never closed; a broker that is removed keeps its sockets; and removing the last one makes requests under way
- * fail with a TypeError, which nobody tries again. Call it once. Throws UnsupportedKafkajs before anything is patched.
+ * Checks the installed kafkajs, then patches four bugs of 2.2.4. (1) Each connection polls for pending requests every
+ * millisecond, even if there are none. (2) Two concurrent requests that need a connection open a socket each, and one
+ * socket is never closed. (3) A broker that is removed keeps its sockets. (4) If the last broker is removed, requests
+ * in flight fail with a TypeError and are not retried. Call it once. If it throws UnsupportedKafkajs, nothing was
+ * patched.
  */
 export function patchKafkajs(load: LoadModule = createRequire(import.meta.url)): void {
   const version =
@@ -107,7 +105,7 @@ export function patchKafkajs(load: LoadModule = createRequire(import.meta.url)):
 }
 
 /**
- * Disconnects brokers that are removed, which otherwise happens only if they end the connection. Where no broker is
+ * Disconnects removed brokers. Without this, they are disconnected only if they end the connection. If no broker is
  * left, the last one stays the first to be asked.
  */
 function disconnectRemoved(prototype: BrokerPool): void {
@@ -136,8 +134,8 @@ function connectOnce(prototype: Connection): void {
 }
 
 /**
- * The cluster of a client. kafkajs makes clusters only for its own clients, and passes that of a consumer to its
- * partition assigners.
+ * The cluster of a client. kafkajs creates clusters only for its own clients, but passes the cluster of a consumer to
+ * the consumer's partition assigners.
  */
 export function clusterOf(kafka: Kafka): KafkajsCluster {
   let found: Cluster | undefined;

@@ -1,36 +1,40 @@
-/** Asks several brokers who leads partitions: a leader that was deposed, and does not know it yet, names itself. */
+/**
+ * Asks several brokers for the leaders of partitions, because a deposed leader that does not know it yet names itself.
+ */
 import type { BrokerMetadata } from 'kafkajs';
 import type { KafkajsCluster } from './kafkajs-internals.ts';
 
-/** How often brokers are asked for a leader that another one confirms. */
+/** How often brokers are asked for a leader that another broker confirms. */
 const attemptsMax = 4;
 
-export interface LeaderSearchOptions {
+interface LeaderSearchOptions {
   readonly topic: string;
   readonly cluster: Pick<KafkajsCluster, 'metadata' | 'refreshMetadata' | 'removeBroker'>;
   /** The leader of a partition as far as known; undefined if it has none. */
   readonly leaderOf: (partition: number) => string | undefined;
-  /** Called before brokers are asked, which may connect to them anew. */
+  /** Called before brokers are asked, because asking may reconnect to them. */
   readonly onAsk: () => void;
-  /** What this broker knows of the topic. Rejects when it cannot be reached, or knows no leader of a partition. */
+  /**
+   * The metadata that this broker has of the topic. Rejects if it cannot be reached, or knows no leader of a partition.
+   */
   readonly ask: (broker: string) => Promise<BrokerMetadata>;
 }
 
 interface Round {
   readonly partitions: Set<number>;
-  /** The leaders of those of which two brokers named the same one. */
+  /** The leaders of the partitions for which two brokers named the same one. */
   readonly found: Promise<ReadonlyMap<number, string>>;
 }
 
 /**
- * A search breaks the connections to the leaders that no other broker confirms. So there is one at a time, for all
- * partitions that were asked for before it began.
+ * A search breaks the connections to leaders that no other broker confirms. So only one search runs at a time, for all
+ * partitions that were requested before it began.
  */
 export class LeaderSearch {
   readonly #options: LeaderSearchOptions;
-  /** The round that has not begun yet. */
+  /** The round that has not yet begun. */
   #next: Round | null = null;
-  /** The last round that is to be. */
+  /** The last round that is planned. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: LeaderSearchOptions) {
@@ -38,8 +42,8 @@ export class LeaderSearch {
   }
 
   /**
-   * Resolves to the leader once a second broker, if there is one, names the same one. Rejects when no broker can be
-   * reached, or they differ.
+   * Resolves to the leader once a second broker, if there is one, names the same one. Rejects if no broker can be
+   * reached, or if they disagree.
    */
   async find(partition: number): Promise<string> {
     this.#next ??= this.#plan();
@@ -63,7 +67,7 @@ export class LeaderSearch {
   async #search(partitions: ReadonlySet<number>): Promise<ReadonlyMap<number, string>> {
     const { topic, cluster, leaderOf, onAsk } = this.#options;
     onAsk();
-    // Of this topic only: no broker answers for all topics while a partition of any has no leader.
+    // Only this topic: while a partition of any topic has no leader, no broker answers for all topics.
     const known = await cluster.metadata({ topics: [topic] });
     if (known === null) throw new Error('no broker says who leads the partitions');
     const attempts = new Map<number, number>();
@@ -76,13 +80,13 @@ export class LeaderSearch {
       for (const partition of led) {
         const attempt = (attempts.get(partition) ?? 0) + 1;
         attempts.set(partition, attempt);
-        // What is added again is visited again, after all others.
+        // A partition that is added again is visited again, after all others.
         left.delete(partition);
         if (confirmed.has(partition)) found.set(partition, leader!);
         else if (attempt < attemptsMax) left.add(partition);
       }
       if (led.every((partition) => found.has(partition))) continue;
-      // A broker that is removed is asked only if no other can be.
+      // A removed broker is asked only if no other broker can be asked.
       const named = known.brokers.find(({ nodeId }) => String(nodeId) === leader);
       if (named && known.brokers.length > 1) cluster.removeBroker(named);
       await cluster.refreshMetadata();
@@ -91,8 +95,9 @@ export class LeaderSearch {
   }
 
   /**
-   * Those of the partitions of which another broker says, too, that this one leads them; or this one, if there is no
-   * other. Only the answers count: what the client knows of leaders changes with the answers to all its tasks.
+   * The partitions for which another broker confirms that this one leads them. If there is no other broker, this one
+   * confirms itself. Only the brokers' answers count, because the client's own metadata changes with the answers to all
+   * its requests.
    */
   async #askOthers(
     brokers: BrokerMetadata['brokers'],
@@ -105,7 +110,7 @@ export class LeaderSearch {
     const confirmed = new Set<number>();
     await Promise.all(
       partitions.map(async (partition) => {
-        // No broker has to be waited for once another one confirms the leader.
+        // Once one broker confirms the leader, the others need not be awaited.
         await Promise.any(
           answers.map(async (answer) => {
             if ((await answer).get(partition) !== leader) throw new Error('this broker names another leader');

@@ -1,7 +1,7 @@
 /**
- * Tracks where the partitions end, and how far their projection, by any process, is behind: whether it has caught up
- * with the log as of startup, its lag now, and which partitions nobody projects. Polling the ends also tells whether
- * Kafka can be reached.
+ * Tracks the ends of the partitions, and how far their projection, by any process, is behind: whether it has caught up
+ * with the log as of startup, its present lag, and which partitions nobody projects. The polls of the ends also show
+ * whether Kafka can be reached.
  */
 import type { Logger } from 'pino';
 import { allPartitions } from '../partition.ts';
@@ -10,25 +10,26 @@ import type { KafkaConnection } from './kafka-connection.ts';
 /** Interval of polling the ends of the log, in milliseconds. */
 const askInterval = 1000;
 
-/** A partition with a backlog that makes no progress for this long counts as unattended. In milliseconds. */
+/** If a partition with a backlog makes no progress for this long, in milliseconds, it counts as unattended. */
 const standsStillAfter = 15_000;
 
-export interface LogEndsOptions {
+interface LogEndsOptions {
   readonly connection: Pick<KafkaConnection, 'bounds' | 'findLeaderAnew'>;
   /** The end of each partition at startup. */
   readonly ends: readonly bigint[];
   /** How far a partition is projected, as far as this process knows. */
   readonly nextOf: (partition: number) => bigint;
   /**
-   * Called once when a partition ends before the place up to which it was projected, and did when it was asked before.
+   * Called when two consecutive polls found that a partition ends before its projection, and a second broker confirmed
+   * its leader.
    */
   readonly onShort: (partition: number, end: bigint, next: bigint) => void;
   readonly logger: Logger;
 }
 
 /**
- * Where the projection of a partition was at the last check, and since when it stands still despite a backlog (null: it
- * does not).
+ * Where the projection of a partition was at the last check, and since when it has stood still with a backlog (null: it
+ * does not stand still).
  */
 interface Standing {
   readonly next: bigint;
@@ -41,12 +42,12 @@ export class LogEnds {
   readonly #ends: bigint[];
   readonly #standing: Standing[];
   /**
-   * The partitions that seemed too short when they were last asked: a leader that was deposed answers so until it
-   * knows.
+   * The partitions that seemed too short at the last poll. A deposed leader answers so until it knows that it is
+   * deposed.
    */
   readonly #short = new Set<number>();
   /**
-   * Those of them that another broker's leader confirmed to be too short. Who leads them is not asked again, which
+   * The short partitions whose leader a second broker confirmed. Their leaders are not searched again, because a search
    * breaks connections.
    */
   readonly #confirmed = new Set<number>();
@@ -76,18 +77,18 @@ export class LogEnds {
     await this.#asking;
   }
 
-  /** Why Kafka could not be asked; null while it can. */
+  /** Why the last request to Kafka failed; null if it succeeded. */
   get away(): Error | null {
     return this.#away;
   }
 
-  /** A broker has answered, and the partition ends at `end` or later. */
+  /** Records that a broker has answered, and that the partition ends at `end` or later. */
   heard(partition: number, end: bigint): void {
     this.#away = null;
     if (end > this.#ends[partition]!) this.#ends[partition] = end;
   }
 
-  /** Where a partition ends, as far as known. */
+  /** The end of a partition, as far as known. */
   endOf(partition: number): bigint {
     return this.#ends[partition]!;
   }
@@ -97,19 +98,19 @@ export class LogEnds {
     return distance(this.#options.nextOf(partition), this.#ends[partition]!);
   }
 
-  /** How many of the events that a partition held at startup are yet to be projected. */
+  /** How many of the events that a partition held at startup still have to be projected. */
   leftOf(partition: number): number {
     return distance(this.#options.nextOf(partition), this.#options.ends[partition]!);
   }
 
-  /** The partitions that nobody projects despite a backlog. */
+  /** The partitions that have a backlog and that nobody projects. */
   unattended(): number[] {
     const before = performance.now() - standsStillAfter;
     return this.#partitions.filter((partition) => (this.#standing[partition]!.since ?? Infinity) < before);
   }
 
   /**
-   * For how long a partition has had a backlog and made no progress, in milliseconds; 0: it makes some, or has no
+   * How long a partition has had a backlog and made no progress, in milliseconds; 0 if it makes progress or has no
    * backlog.
    */
   standsFor(partition: number): number {
@@ -143,7 +144,7 @@ export class LogEnds {
     }
   }
 
-  /** Asks anew who leads these partitions. Returns the leaders of those of which it is certain. Never rejects. */
+  /** Searches for the leaders of these partitions. Returns the confirmed ones. Never rejects. */
   async #findLeaders(partitions: Iterable<number>): Promise<ReadonlyMap<number, string>> {
     const { connection, logger } = this.#options;
     const led = new Map<number, string>();
@@ -152,7 +153,7 @@ export class LogEnds {
         try {
           led.set(partition, await connection.findLeaderAnew(partition));
         } catch (error) {
-          logger.debug({ partition, err: error }, 'who leads a partition is not certain yet');
+          logger.debug({ partition, err: error }, 'the leader of a partition is not confirmed yet');
         }
       }),
     );

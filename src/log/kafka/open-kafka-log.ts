@@ -4,15 +4,15 @@ import { KafkaConnection } from './kafka-connection.ts';
 import { ensureTopic } from './topic.ts';
 import { KafkaLog, type KafkaLogOptions } from './kafka-log.ts';
 
-export interface OpenOptions extends KafkaLogOptions {
+interface OpenOptions extends KafkaLogOptions {
   readonly kafka: KafkaSettings;
   /** Whether this process projects partitions: always, never, or only if no other process does at the start. */
   readonly projects: boolean | 'unless others do';
 }
 
 /**
- * Opens the log, and starts to project if this process should. Creates the topic and the log in it unless they exist.
- * Rejects with UnsafeTopic when the topic could lose events, and when Kafka or Postgres cannot be reached.
+ * Opens the log, and starts to project if this process should. Creates the topic and the log if they do not exist.
+ * Rejects with UnsafeTopic if the topic could lose events. Also rejects if Kafka or Postgres cannot be reached.
  */
 export async function openKafkaLog(options: OpenOptions, signal: AbortSignal): Promise<KafkaLog> {
   const { kafka: settings, logger, partitions } = options;

@@ -1,7 +1,7 @@
 /**
  * The requests of this process that wait for the outcomes of their commands. The outcome comes from the projection: of
- * this process, or of another one through Postgres. A request waits for its command, never just for an offset: when the
- * projection is past that, the command may have come too late, or be in the log twice.
+ * this process, or of another one through Postgres. A request waits for its command, never only for an offset: when the
+ * projection has passed the offset, the command may have come too late, or may be in the log twice.
  */
 import { AppendUnknown, tooLate } from '../event-log.ts';
 import type { CommandId } from '../event-log.ts';
@@ -9,11 +9,11 @@ import type { Outcome } from '../../language/events/outcome.ts';
 import type { HeldTeams } from '../quarantine/held-teams.ts';
 import { answersAttempt, type Attempt, type RecordedOutcome } from '../outcomes/recorded-outcome.ts';
 
-/** One request. */
+/** The wait of one request. */
 export interface Wait {
   /** The outcome of its command. */
   readonly outcome: Promise<Outcome>;
-  /** Notes where in the log its event is. */
+  /** Records where in the log the request's event is. */
   placedAt(place: NonNullable<Attempt['place']>): void;
   /** Rejects the wait. */
   fail(error: Error): void;
@@ -35,7 +35,7 @@ class Waiter implements Attempt {
 }
 
 export class OutcomeWaiters {
-  /** By partition and command. Two requests wait for the same command when a client repeats it. */
+  /** By partition and command. If a client repeats a command, several requests wait for it. */
   readonly #waiting: readonly Map<CommandId, Set<Waiter>>[];
   /** When the projection of each partition last moved, by `performance.now`. */
   readonly #movedAt: number[];
@@ -66,7 +66,7 @@ export class OutcomeWaiters {
     };
   }
 
-  /** The commands of a partition that a request has waited for since at least `msAgo`. */
+  /** The commands of a partition for which a request has waited for at least `msAgo`. */
   commands(partition: number, msAgo = 0): CommandId[] {
     const before = performance.now() - msAgo;
     const commands: CommandId[] = [];
@@ -86,7 +86,10 @@ export class OutcomeWaiters {
     return true;
   }
 
-  /** Delivers a stored outcome to the requests whose attempt it answers. The others wait for their own. */
+  /**
+   * Delivers a stored outcome to the requests whose attempt it answers. The other requests for the command go on
+   * waiting.
+   */
   settleStored(partition: number, recorded: RecordedOutcome): void {
     for (const waiter of this.#waiting[partition]!.get(recorded.commandId) ?? []) {
       if (!answersAttempt(recorded, waiter)) continue;
@@ -105,14 +108,14 @@ export class OutcomeWaiters {
     return true;
   }
 
-  /** The event of this command is held: nobody can tell its outcome until its team is released. */
+  /** The event of this command is held, so its outcome is unknown until the team is released. */
   hold(partition: number, commandId: CommandId): void {
     for (const waiter of this.#waiting[partition]!.get(commandId) ?? []) this.#giveUpHeld(partition, waiter);
   }
 
   /**
-   * All outcomes of records from `from` (inclusive) to `next` (exclusive) have been delivered. A request that still
-   * waits for one of these records came too late to take effect.
+   * Call this when all outcomes of records from `from` (inclusive) to `next` (exclusive) have been delivered. A request
+   * that still waits for one of these records came too late to take effect.
    */
   advance(partition: number, from: bigint, next: bigint): void {
     this.moved(partition, next);
@@ -120,8 +123,8 @@ export class OutcomeWaiters {
   }
 
   /**
-   * The progress is at `next`, and every outcome that these commands had by then has been delivered. `held`: the teams
-   * held there.
+   * Call this when the progress is at `next`, and all outcomes that these commands had by then have been delivered.
+   * `held`: the teams that are held at that progress.
    */
   advanceFor(partition: number, commands: readonly CommandId[], next: bigint, held: HeldTeams): void {
     this.moved(partition, next);
@@ -134,7 +137,7 @@ export class OutcomeWaiters {
     this.#refuseLate(partition, commands, (offset) => offset < next);
   }
 
-  /** The progress of a partition is at `next`; outcomes may not have been delivered yet. */
+  /** The progress of a partition is at `next`. Outcomes may not have been delivered yet. */
   moved(partition: number, next: bigint): void {
     if (next <= this.#progress[partition]!) return;
     this.#progress[partition] = next;
@@ -149,13 +152,13 @@ export class OutcomeWaiters {
         for (const waiter of waiters) {
           if (now - Math.max(waiter.began, this.#movedAt[partition]!) < ms) continue;
           this.#forget(partition, waiter);
-          waiter.settled.reject(new AppendUnknown('nobody has projected the request in time'));
+          waiter.settled.reject(new AppendUnknown('no projector has processed the request in time'));
         }
       }
     });
   }
 
-  /** Rejects all requests of a partition, because it has halted. */
+  /** Rejects all requests of a partition that has halted. */
   abandon(partition: number): void {
     for (const waiters of this.#waiting[partition]!.values()) {
       for (const { settled } of waiters) settled.reject(new AppendUnknown(`partition ${partition} has halted`));

@@ -1,6 +1,6 @@
 /**
- * Group commit for one partition of the log in Kafka: one send is in flight, and what arrives meanwhile goes into the
- * next. Records never overtake each other, and the batch size follows the load.
+ * Group commit for one partition of the log in Kafka. One send is in flight; events that arrive meanwhile go into the
+ * next one. Records never overtake each other, and the batch size follows the load.
  */
 import { type EncodedEvent } from '../../language/events/event.ts';
 import { teamOf } from '../../language/events/event-names.ts';
@@ -10,14 +10,14 @@ import { AppendUnknown, NotAppended } from '../event-log.ts';
 import type { LogRecord } from '../event-log.ts';
 import type { KafkaConnection } from './kafka-connection.ts';
 
-/** Limits of one send. Brokers accept batches of up to a megabyte by default. */
+/** Limits of one send. By default brokers accept batches of up to a megabyte. */
 const sendBytesMax = 900_000;
 const sendEventsMax = 500;
 
 /** Delay before a refused or unanswered send is retried, in milliseconds. */
 const retryDelay = 100;
 
-/** How long a send that certainly changed nothing is retried, in milliseconds: long enough to elect a new leader. */
+/** How long a send that certainly had no effect is retried, in milliseconds: long enough to elect a new leader. */
 const refusedFor = 1000;
 
 interface Waiter {
@@ -31,7 +31,7 @@ interface Send {
   bytes: number;
 }
 
-export interface PartitionAppenderOptions {
+interface PartitionAppenderOptions {
   readonly partition: number;
   readonly connection: Pick<KafkaConnection, 'send'>;
   /**
@@ -39,15 +39,15 @@ export interface PartitionAppenderOptions {
    */
   readonly unknownWait: number;
   /**
-   * Called before each attempt to send. Rejects, with NotAppended, while it is not certain that the log has all that
-   * was read of it.
+   * Called before each attempt to send. Rejects with NotAppended while it is uncertain whether the log still has
+   * everything that was read from it.
    */
   readonly prove: () => Promise<void>;
   /** Called with events that are being sent for the first time. */
   readonly onSending: (events: readonly EncodedEvent[]) => void;
   /** Called with all sent records in order, before their appends resolve. */
   readonly onSent: (records: readonly LogRecord[]) => void;
-  /** Aborted when the service stops: nothing is retried after that. */
+  /** Aborted when the service stops. After that nothing is retried. */
   readonly signal: AbortSignal;
 }
 
@@ -79,17 +79,20 @@ export class PartitionAppender {
     });
   }
 
-  /** Resolves to the record in the log. Rejects with NotAppended, which is certain, or with AppendUnknown. */
+  /**
+   * Resolves to the record in the log. Rejects with NotAppended (the event is certainly not in the log) or
+   * AppendUnknown.
+   */
   append(event: EncodedEvent): Promise<LogRecord> {
     return new Promise((resolve, reject) => this.#pipeline.push([{ event, resolve, reject }]));
   }
 
-  /** When a send failed last, and was perhaps tried again, by `performance.now`. */
+  /** When a send last failed and may have been retried, by `performance.now`. */
   get failedAt(): number {
     return this.#failedAt;
   }
 
-  /** Settles when nothing waits and nothing is in flight. */
+  /** Settles when no event waits and no send is in flight. */
   async idle(): Promise<void> {
     await this.#pipeline.idle();
   }
@@ -126,7 +129,7 @@ export class PartitionAppender {
         const over = performance.now() - started > (unknown ? unknownWait : refusedFor);
         if (over || signal.aborted) {
           if (!unknown) throw error;
-          throw new AppendUnknown('Kafka did not say whether it took a send', { cause: error });
+          throw new AppendUnknown('Kafka did not answer whether it stored the events', { cause: error });
         }
         await sleep(retryDelay);
       }

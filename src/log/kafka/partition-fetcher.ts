@@ -1,5 +1,5 @@
 /**
- * Fetches the partitions of a process, with one long poll per broker that leads any of them. The owner decides what is
+ * Fetches the partitions of a process, with one long poll per leading broker. The owner decides which partitions are
  * fetched, and handles the records.
  */
 import type { Logger } from 'pino';
@@ -8,14 +8,13 @@ import type { LogRecord } from '../event-log.ts';
 import { OffsetOutOfRange, type KafkaConnection } from './kafka-connection.ts';
 
 /**
- * How long a broker waits for a first record, in milliseconds; shorter while some of its partitions are not being
- * fetched.
+ * How long a broker waits for a first record, in milliseconds. Shorter while some of its partitions are not fetched.
  */
 const fetchWait = 500;
 const shortFetchWait = 50;
 const fetchBytesMax = 4 * 1024 * 1024;
 
-/** Pause when there is nothing to fetch now, and after a failure, in milliseconds. */
+/** Pause after a failure, and when there is nothing to fetch, in milliseconds. */
 const idleWait = 10;
 const failureWait = 200;
 
@@ -25,14 +24,14 @@ export interface FetchPlace {
   readonly doubts: number;
 }
 
-export interface PartitionFetcherOptions {
+interface PartitionFetcherOptions {
   readonly connection: Pick<KafkaConnection, 'leaders' | 'fetch'>;
   readonly logger: Logger;
-  /** The partitions to be fetched, now or later. */
+  /** The partitions to fetch, now or later. */
   readonly partitions: () => readonly number[];
-  /** Where to fetch a partition from; null: not now. */
+  /** The place from which to fetch a partition; null: do not fetch it now. */
   readonly placeOf: (partition: number) => FetchPlace | null;
-  /** Called with the records of a partition from a place on, at least one. */
+  /** Called with records of a partition from a place on, at least one. */
   readonly onFetched: (partition: number, from: FetchPlace, records: readonly LogRecord[]) => void;
   /** Called when the log does not have the offset. Never rejects. */
   readonly onOutOfRange: (partition: number) => Promise<void>;
@@ -50,12 +49,12 @@ export class PartitionFetcher {
     this.#options = options;
   }
 
-  /** When a fetch failed last, and was tried again, by `performance.now`. */
+  /** When a fetch last failed and was retried, by `performance.now`. */
   get failedAt(): number {
     return this.#failedAt;
   }
 
-  /** To be called when partitions were added. */
+  /** Call this when partitions were added. */
   start(): void {
     this.#starting ??= this.#start().finally(() => {
       this.#starting = null;
@@ -105,12 +104,12 @@ export class PartitionFetcher {
         this.#startFetching(leaders);
         const led = leaders.get(leader);
         if (led !== undefined) await this.#fetchOnce(leader, led);
-        // While this runs, nobody else fetches from the broker a partition that was added meanwhile.
+        // While this loop runs, no other loop fetches from the broker. So it ends if a partition was added meanwhile.
         else if (partitions().every((partition) => asked.includes(partition))) break;
       } catch (error) {
         this.#failedAt = performance.now();
         if (error instanceof OffsetOutOfRange) await onOutOfRange(error.partition);
-        else logger.debug({ err: error }, 'a fetch failed, and is tried again');
+        else logger.debug({ err: error }, 'a fetch failed, and is retried');
         await pause(failureWait, signal);
       }
     }

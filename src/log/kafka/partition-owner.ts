@@ -1,6 +1,7 @@
 /**
- * The partitions that this process projects. The consumer group assigns them. Each is taken over from its former owner,
- * fetched from its progress on, and projected until it is assigned to another process, is lost to one, or halts.
+ * The partitions that this process projects. The consumer group assigns them. This process takes a partition over from
+ * its former owner, fetches it from its progress on, and projects it, until the partition is assigned to another
+ * process, another process takes it, or it halts.
  */
 import type { EncodedEvent } from '../../language/events/event.ts';
 import pRetry from 'p-retry';
@@ -31,19 +32,19 @@ import { RetakeDelays } from './retake-delays.ts';
 const failureWait = 200;
 
 /**
- * After this process appended to a partition, it does not fetch it for this long: its own records are known, and a
- * record of another process shows as a gap before the next one. In milliseconds.
+ * After an append to a partition, this process does not fetch the partition for this long, in milliseconds: it already
+ * knows its own records. A record of another process shows as a gap before the next own record.
  */
 const ownRecordsFor = 20;
-/** After a gap, other processes write too, and the partition is fetched for at least this long. In milliseconds. */
+/** After a gap, other processes also write. The partition is then fetched for at least this long, in milliseconds. */
 const sharedFor = 5000;
 
-export interface PartitionOwnerOptions {
+interface PartitionOwnerOptions {
   readonly connection: KafkaConnection;
   readonly reader: LedLog;
   readonly database: Database;
   readonly projector: Projector;
-  /** Rejects once the read model was replaced, or the log has moved: this process remembers the old one. */
+  /** Rejects once the read model was replaced or the log has moved, because this process remembers the old one. */
   readonly requireReadModel: () => Promise<void>;
   readonly logger: Logger;
   readonly listener: ProjectionListener;
@@ -52,14 +53,14 @@ export interface PartitionOwnerOptions {
     ...storing: Parameters<ProjectionEvents['withNotification']>
   ) => ReturnType<ProjectionEvents['withNotification']>;
   readonly onProjected: (partition: number, ...projected: Parameters<ProjectionEvents['onProjected']>) => void;
-  /** Called when a partition halts; `reason` is text for people. */
+  /** Called when a partition halts. `reason` is text for people. */
   readonly onHalted: (partition: number, offset: bigint, reason: string, error: Error) => void;
   readonly onTakenOver: (partition: number) => void;
 }
 
 /**
- * For doubts: the connection that fetches has proved nothing yet. What the reader proved may have come from another
- * broker.
+ * A value of `provenAt`: the fetching connection has proved nothing yet. The proof of the reader may have come from
+ * another broker.
  */
 const unproven = -1;
 
@@ -67,17 +68,16 @@ const unproven = -1;
 interface Owned {
   readonly projection: PartitionProjection;
   readonly epoch: bigint;
-  /** The end of the log when it was taken over; null once the projection has been there. */
+  /** The end of the log when the partition was taken over; null once the projection has reached that end. */
   catchUpTo: bigint | null;
   /**
-   * The doubts about the partition when the log was last proved to have all that was projected, and those at the last
-   * fetch.
+   * The number of doubts when the log was last proved to have everything that was projected, and at the last fetch.
    */
   provenAt: number;
   askedAt: number;
   /**
-   * When this process last appended to it, and until when it is fetched because others append too, by
-   * `performance.now`.
+   * When this process last appended to the partition, and until when it fetches the partition because others also
+   * append, by `performance.now`.
    */
   sentAt: number;
   sharedUntil: number;
@@ -89,7 +89,7 @@ export class PartitionOwner {
   readonly #retakeDelays = new RetakeDelays();
   #assigned: ReadonlySet<number> = new Set();
   readonly #takingOver = new Set<number>();
-  /** When taking a partition over failed last, and was tried again, by `performance.now`. */
+  /** When taking a partition over last failed and was retried, by `performance.now`. */
   readonly #failedAt = new Map<number, number>();
   readonly #tasks = new Set<Promise<void>>();
   readonly #fetcher: PartitionFetcher;
@@ -107,17 +107,17 @@ export class PartitionOwner {
     });
   }
 
-  /** The partitions that are projected here now. */
+  /** The partitions that this process now projects. */
   get partitions(): number[] {
     return [...this.#owned.keys()];
   }
 
-  /** Whether a partition is to be projected here. */
+  /** Whether a partition is assigned to this process. */
   hasAssigned(partition: number): boolean {
     return this.#assigned.has(partition);
   }
 
-  /** When something that was to move a partition failed last, and was tried again, by `performance.now`. */
+  /** When an attempt to move a partition on last failed and was retried, by `performance.now`. */
   failedAt(partition: number): number {
     return Math.max(
       this.#failedAt.get(partition) ?? -Infinity,
@@ -144,11 +144,12 @@ export class PartitionOwner {
     this.#owned.get(partition)?.projection.loadAhead(events);
   }
 
-  /** Takes records that this process has just appended, so that they need not be fetched if they are the next ones. */
+  /** Takes records that this process has just appended. If they are the next ones, they need not be fetched. */
   offerSent(records: readonly LogRecord[]): void {
     const { partition } = records[0]!;
     const owned = this.#owned.get(partition);
-    // What came since the last proof is fetched: only behind a proof is it certain that it follows.
+    // Records since the last proof are fetched: without a new proof, it is not certain that they follow the projected
+    // ones.
     if (!owned || owned.provenAt !== this.#options.connection.doubtsAbout(partition)) return;
     const now = performance.now();
     owned.sentAt = now;
@@ -167,7 +168,7 @@ export class PartitionOwner {
     while (this.#tasks.size > 0) await Promise.all(this.#tasks);
   }
 
-  /** Tracks a background task, which must never reject, so that `close` can wait for it. */
+  /** Tracks a background task, so that `close` can wait for it. The task must never reject. */
   #run(task: Promise<void>): void {
     this.#tasks.add(task);
     void task.finally(() => this.#tasks.delete(task));
@@ -179,20 +180,20 @@ export class PartitionOwner {
     this.#run(this.#takeOver(partition, delay).finally(() => this.#takingOver.delete(partition)));
   }
 
-  /** Takes a partition over, retrying while it is assigned to this process. Never rejects. */
+  /** Takes a partition over. Retries while the partition is assigned to this process. Never rejects. */
   async #takeOver(partition: number, delay: number): Promise<void> {
     const { database, requireReadModel, logger, reader, onHalted, onTakenOver } = this.#options;
     const { signal } = this.#closing;
     await pause(delay, signal);
     while (this.#assigned.has(partition) && !this.#owned.has(partition) && !signal.aborted) {
       try {
-        // Before, so that the owners of the new one are left alone.
+        // Checked first, so that this process does not fence off the owners in a new read model.
         await requireReadModel();
         const claim = await takeOver(database.pool, partition);
-        // After it, a replacement makes this epoch void.
+        // Checked again: from here on, a replacement of the read model invalidates this epoch.
         await requireReadModel();
         onTakenOver(partition);
-        // What is left once others are tried again: the log was found to contradict the read model.
+        // Other halts are tried again. This one stays: the log contradicts the read model.
         if (claim.halted !== null) return onHalted(partition, claim.next, claim.halted, new WrongLog(claim.halted));
         try {
           await proveIdentityTwice(reader, partition, claim);
@@ -208,7 +209,7 @@ export class PartitionOwner {
         return;
       } catch (error) {
         this.#failedAt.set(partition, performance.now());
-        logger.warn({ partition, err: error }, 'a partition cannot be taken over yet');
+        logger.warn({ partition, err: error }, 'cannot take a partition over yet');
         await pause(failureWait, signal);
       }
     }
@@ -230,8 +231,8 @@ export class PartitionOwner {
       },
       onLost: (isFenced) => {
         this.#owned.delete(partition);
-        // The group is assigning it to that process, or that process took it without being in the group, or is proving
-        // the log.
+        // Three cases: the group is assigning the partition to that process, that process took it without being in the
+        // group, or it is proving the log.
         const delay = isFenced ? 0 : this.#retakeDelays.next(partition, performance.now() - takenAt);
         const level = delay === 0 ? 'info' : 'warn';
         logger[level](
@@ -276,9 +277,9 @@ export class PartitionOwner {
   }
 
   /**
-   * Notes why a partition has halted, for other processes, until somebody takes it over with the right settings or
-   * code. Lost records are noted by whoever is told of the halt. Resolves to false if the epoch was raised meanwhile:
-   * if the partition is still assigned to this process, it has to be taken over, and halts anew.
+   * Stores why a partition has halted, for other processes, until a process takes it over with the right settings or
+   * code. If records are lost, the receiver of `onHalted` stores that instead. Resolves to false if the epoch was
+   * raised meanwhile: if the partition is still assigned to this process, it must be taken over, and halts again.
    */
   async #note(partition: number, epoch: bigint, reason: string, error: Error): Promise<boolean> {
     if (error instanceof RecordsLost) return true;
@@ -303,18 +304,18 @@ export class PartitionOwner {
       });
     } catch (error) {
       if (signal.aborted) return;
-      this.#options.logger.error({ partition, err: error }, 'what became of a partition could not be written down');
+      this.#options.logger.error({ partition, err: error }, 'the state of a partition could not be stored');
     }
   }
 
-  /** Where to fetch a partition from; null if it should not be fetched now. */
+  /** The place from which to fetch a partition; null if it should not be fetched now. */
   #placeToFetch(partition: number): FetchPlace | null {
     const owned = this.#owned.get(partition);
     if (!owned?.projection.hasRoom) return null;
     const doubts = this.#options.connection.doubtsAbout(partition);
     owned.askedAt = doubts;
     const { tail } = owned.projection;
-    // The record before the tail is the proof.
+    // The record before the tail proves that the log still continues it.
     if (owned.provenAt !== doubts) return { offset: tail === 0n ? tail : tail - 1n, doubts };
     const now = performance.now();
     const knowsWhatComes = now < owned.sentAt + ownRecordsFor && now > owned.sharedUntil;
@@ -323,7 +324,7 @@ export class PartitionOwner {
 
   #offerFetched(partition: number, { offset, doubts }: FetchPlace, records: readonly LogRecord[]): void {
     const owned = this.#owned.get(partition);
-    // While another broker becomes the leader, two fetches may be in flight: only the later one counts.
+    // While another broker becomes the leader, two fetches may be in flight. Only the later one counts.
     if (!owned || owned.askedAt !== doubts) return;
     const { projection, provenAt } = owned;
     const [first] = records;
@@ -337,8 +338,8 @@ export class PartitionOwner {
   }
 
   /**
-   * The offset to fetch is not in the log, now and after a while: the log was replaced, or has lost a part. Never
-   * rejects.
+   * Handles a fetch offset that is not in the log, now and after a while: the log was replaced, or has lost a part.
+   * Never rejects.
    */
   async #judgeRange(partition: number): Promise<void> {
     const projection = this.#owned.get(partition)?.projection;

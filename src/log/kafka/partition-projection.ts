@@ -23,7 +23,7 @@ import type { Projector } from '../projector.ts';
 import type { SpeculativeBatch } from '../batch/speculative-batch.ts';
 import { storeSpeculative } from '../batch/store-speculative.ts';
 
-/** How much may wait to be projected before fetching pauses. */
+/** How many bytes and records may wait to be projected before fetching pauses. */
 const queueBytesMax = 16 * 1024 * 1024;
 
 /** How long to wait before a retry while Postgres is away, in milliseconds. */
@@ -37,7 +37,7 @@ const selectPosition: Statement<{ next: bigint; epoch: bigint; contradicted: boo
 /** The progress and epoch of a partition when this process took it over. */
 export type Position = Pick<Progress, 'next' | 'time' | 'epoch' | 'lastHash'>;
 
-/** What happens to a partition while it is projected. */
+/** The events in the projection of a partition. */
 export interface ProjectionEvents {
   /** Stores a batch, with the notification of it if possible (`ProgressNotifier.withNotification`). */
   readonly withNotification: (
@@ -47,19 +47,19 @@ export interface ProjectionEvents {
   ) => Promise<boolean>;
   /**
    * Records were projected. `decided` is null if an earlier attempt committed but its answer was lost. `isNotified`:
-   * whether other processes were notified of them.
+   * whether other processes have been notified of these records.
    */
   readonly onProjected: (records: readonly LogRecord[], decided: Decided | null, isNotified: boolean) => void;
   /**
-   * Another process has taken the partition over, or found that its log contradicts the read model. `isFenced`: it only
-   * proves the log, and nobody owns the partition now.
+   * Another process has taken the partition over, or found that its log contradicts the read model. `isFenced`: the
+   * other process only proves the log, and nobody owns the partition now.
    */
   readonly onLost: (isFenced: boolean) => void;
-  /** The record at this offset cannot be projected, or is not there. */
+  /** The record at this offset cannot be projected, or is missing. */
   readonly onHalted: (offset: bigint, error: Error) => void;
 }
 
-export interface PartitionProjectionOptions extends ProjectionEvents {
+interface PartitionProjectionOptions extends ProjectionEvents {
   readonly partition: number;
   readonly position: Position;
   readonly database: Pick<Database, 'writers'>;
@@ -74,7 +74,7 @@ export class PartitionProjection {
   #failedAt = -Infinity;
   #tail: bigint;
   #tailTime: number;
-  /** The record before the tail; null while none was offered. */
+  /** The record before the tail; null until a record was offered. */
   #last: LogRecord | null = null;
   #queuedBytes = 0;
   #ended = false;
@@ -92,7 +92,7 @@ export class PartitionProjection {
       projector,
       epoch,
       costOf: ({ bytes }) => costOfRecord(bytes),
-      // Records have their offsets and times already.
+      // Records already have their offsets and times.
       timeNow: () => 0,
       place: (records) => records,
       maySpeculate: () => true,
@@ -109,12 +109,12 @@ export class PartitionProjection {
     return this.#tail;
   }
 
-  /** When a batch failed last, and is tried again, by `performance.now`. */
+  /** When a batch last failed and was retried, by `performance.now`. */
   get failedAt(): number {
     return this.#failedAt;
   }
 
-  /** Whether this is the record before the tail: the log still has what was offered last. */
+  /** Whether this is the record before the tail. If so, the log still has the last offered record. */
   endsWith({ offset, bytes }: LogRecord): boolean {
     if (offset !== this.#tail - 1n) return false;
     if (this.#last !== null) return Buffer.compare(this.#last.bytes, bytes) === 0;
@@ -128,8 +128,8 @@ export class PartitionProjection {
   }
 
   /**
-   * Takes the next records, and skips those that were offered before. Returns false, and takes nothing, if there is a
-   * gap before them.
+   * Takes the next records, and skips records that were offered before. If there is a gap before them, takes nothing
+   * and returns false.
    */
   offer(records: readonly LogRecord[]): boolean {
     const fresh = records.filter(({ offset }) => offset >= this.#tail);
@@ -148,7 +148,7 @@ export class PartitionProjection {
     return true;
   }
 
-  /** Events are being appended: preloads what they look up, unless the pipeline is busy. */
+  /** Events are being appended. Preloads their look-ups, unless the pipeline is busy. */
   loadAhead(events: readonly EncodedEvent[]): void {
     if (!this.#ended)
       this.#batches.loadAhead(
@@ -157,20 +157,20 @@ export class PartitionProjection {
       );
   }
 
-  /** Halts the partition, because the log has no record where the next one should be. */
+  /** Halts the partition, because the log has no record at the next offset. */
   halt(error: Error): void {
     if (!this.#ended) this.#halt(this.#tail, error);
   }
 
-  /** Ends the projection: waits for the batch in flight, and leaves what waits to the next owner. */
+  /** Ends the projection: waits for the batch in flight, and leaves waiting records to the next owner. */
   async close(): Promise<void> {
     this.#end();
     await this.#batches.idle();
   }
 
   /**
-   * Projects records, however long that takes. Never rejects; resolves to whether they landed as they were decided
-   * ahead.
+   * Projects records, however long that takes. Resolves to whether they landed as they were decided ahead. Never
+   * rejects.
    */
   async #settle(records: readonly LogRecord[], speculative: SpeculativeBatch | null): Promise<boolean> {
     const { withNotification, onProjected, listener } = this.#options;
@@ -203,7 +203,7 @@ export class PartitionProjection {
     return false;
   }
 
-  /** The records that are still to be projected after a failure. Never rejects. */
+  /** The records that still have to be projected after a failure. Never rejects. */
   async #recover(records: readonly LogRecord[], error: Error): Promise<readonly LogRecord[]> {
     if (error instanceof ProjectionFailed) {
       this.#halt(error.offset, error.cause as Error);
@@ -223,12 +223,12 @@ export class PartitionProjection {
     return records;
   }
 
-  /** Reads the progress, because a commit may have taken place although its answer was lost. */
+  /** Reads the progress, because a commit may have succeeded although its answer was lost. */
   async #notYetProjected(records: readonly LogRecord[]): Promise<readonly LogRecord[]> {
     const { partition, position, database, onProjected, onLost } = this.#options;
     const { rows } = await database.writers.with((tx) => tx.query(selectPosition, [partition]));
     const { next, epoch, contradicted } = rows[0]!;
-    // If `next` is below these records, the read model was replaced by an older one.
+    // If `next` is below these records, an older read model has replaced this one.
     if (epoch !== position.epoch || next < records[0]!.offset || contradicted) {
       this.#end();
       onLost(isFenced(epoch) && !contradicted);

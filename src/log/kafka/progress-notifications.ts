@@ -1,6 +1,6 @@
 /**
- * What a projector tells other processes once a batch is stored: how far a partition is projected, and the outcomes,
- * where they fit into a notification of Postgres. A process that hears them need not look them up.
+ * The message that a projector sends to other processes after it has stored a batch: how far the partition is projected
+ * and, if they fit into a notification of Postgres, the outcomes. A process that hears them need not look them up.
  */
 import type { Logger } from 'pino';
 import type { Database } from '../../storage/database/database.ts';
@@ -16,13 +16,13 @@ export interface ProgressNotification {
   /** The offsets of the records that were projected; `next` is exclusive. */
   readonly from: bigint;
   readonly next: bigint;
-  /** All outcomes of these records; null if they are too large, or some are held. */
+  /** All outcomes of these records; null if they are too large or some events are held. */
   readonly outcomes: ReadonlyMap<CommandId, Outcome> | null;
 }
 
 /** Postgres takes fewer than 8000 bytes (https://www.postgresql.org/docs/current/sql-notify.html). */
 const bytesMax = 7900;
-/** More outcomes than this are not even tried. */
+/** With more outcomes than this, encoding them is not even tried. */
 const outcomesMax = 40;
 
 type EncodedOutcome = readonly [
@@ -33,7 +33,7 @@ type EncodedOutcome = readonly [
 ];
 type Encoded = readonly [partition: number, from: string, next: string, outcomes: readonly EncodedOutcome[] | null];
 
-/** `decided`: null where the outcomes are not known here. */
+/** `decided`: null if this process does not know the outcomes. */
 export function notificationOf(
   partition: number,
   records: readonly LogRecord[],
@@ -61,7 +61,7 @@ export function encodeNotification({ partition, from, next, outcomes }: Progress
   return Buffer.byteLength(text) <= bytesMax ? text : encode(null);
 }
 
-/** Null for a text that is none. */
+/** Null if the text is not a notification. */
 export function decodeNotification(text: string): ProgressNotification | null {
   try {
     return decode(JSON.parse(text) as Encoded);
@@ -90,7 +90,10 @@ const notify: Statement = {
   text: 'select pg_notify($1, payload) from unnest($2::text[]) as payload',
 };
 
-/** Sends notifications: with what they are about, or by themselves, those that wait for an earlier one together. */
+/**
+ * Sends notifications: together with a batch, or separately. Separate ones that wait for an earlier one are sent
+ * together.
+ */
 export class ProgressNotifier {
   readonly #database: Pick<Database, 'reader'>;
   readonly #channel: string;
@@ -106,9 +109,9 @@ export class ProgressNotifier {
   }
 
   /**
-   * Stores a batch. `store` is passed the statement that notifies of it, if it should run that too: Postgres commits
-   * transactions that notify one after the other, so none does while this process stores other batches. Resolves to
-   * whether the notification was sent. Rejects as `store` does.
+   * Stores a batch. `store` gets the statement that notifies of the batch, or null if it should not notify. Postgres
+   * commits notifying transactions one after the other, so a batch does not notify while this process stores other
+   * batches. Resolves to whether the notification was sent. Rejects as `store` does.
    */
   async withNotification(
     notification: ProgressNotification,
@@ -130,7 +133,7 @@ export class ProgressNotifier {
     this.#sending ??= this.#send();
   }
 
-  /** Settles when nothing waits. */
+  /** Settles when no notification waits. */
   async close(): Promise<void> {
     await this.#sending;
   }
@@ -143,7 +146,7 @@ export class ProgressNotifier {
         await this.#database.reader.query(notify, [this.#channel, payloads]);
       }
     } catch (error) {
-      // The others poll before long.
+      // The other processes poll soon.
       this.#waiting = [];
       this.#logger.debug({ err: error }, 'a notification could not be sent');
     } finally {

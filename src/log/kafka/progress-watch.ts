@@ -1,7 +1,7 @@
 /**
- * Reads from Postgres how far the partitions are projected, by any process, and the outcomes that requests of this
- * process wait for. The process that projects a partition notifies the others. A poll backs that up, because a
- * notification can be lost with a connection.
+ * Reads from Postgres how far the partitions are projected, by any process, and the outcomes for which requests of this
+ * process wait. The process that projects a partition notifies the others. A poll backs that up, because a notification
+ * can be lost with a connection.
  */
 import type { Logger } from 'pino';
 import type { Database } from '../../storage/database/database.ts';
@@ -13,17 +13,17 @@ import { decodeNotification, ProgressNotifier, type ProgressNotification } from 
 import { LogClock } from '../log-clock.ts';
 import type { OutcomeWaiters } from './outcome-waiters.ts';
 
-/** What this process knows of a partition. */
+/** The progress of a partition, as far as this process knows it. */
 export type PartitionProgress = Pick<Progress, 'next' | 'time' | 'halted' | 'contradicted' | 'caughtUp' | 'held'>;
 
-/** How often overdue requests are looked for, and how often the progress of all partitions is read. In milliseconds. */
+/** The interval of checks for overdue requests, and that of reads of all partitions' progress, in milliseconds. */
 const lookInterval = 100;
 const refreshInterval = 1000;
 
-/** How long a request waits before its outcome is looked up without a notification, in milliseconds. */
+/** If a request waits longer than this, its outcome is looked up without a notification. In milliseconds. */
 const pollAfter = 100;
 
-export interface ProgressWatchOptions {
+interface ProgressWatchOptions {
   readonly database: Database;
   readonly waiters: OutcomeWaiters;
   readonly partitions: number;
@@ -32,7 +32,7 @@ export interface ProgressWatchOptions {
   /** Whether it hears notifications. */
   readonly listens: boolean;
   readonly logger: Logger;
-  /** The progress of a partition is lower than it was: Postgres lost commits. */
+  /** The progress of a partition is lower than before: Postgres lost commits. */
   readonly onFallen: (partition: number) => void;
   /** Called after the progress of all partitions was read. `began`: when the read began, by `performance.now`. */
   readonly onRefreshed: (began: number) => void;
@@ -42,7 +42,7 @@ export class ProgressWatch {
   readonly #options: ProgressWatchOptions;
   readonly #channel: string;
   readonly #progress: PartitionProgress[];
-  /** Partitions whose outcomes are being looked up; true: look again when done. */
+  /** Partitions whose outcomes are being looked up; true: look them up again afterwards. */
   readonly #lookingUp = new Map<number, boolean>();
   readonly #lookUps = new Set<Promise<void>>();
   readonly #notifier: ProgressNotifier;
@@ -56,8 +56,8 @@ export class ProgressWatch {
 
   constructor(options: ProgressWatchOptions) {
     this.#options = options;
-    // Another format needs another name: processes of two versions may run side by side, and poll where they do not
-    // hear each other.
+    // A new format needs a new channel name. Processes of two versions may run side by side; if they cannot hear each
+    // other, they poll.
     this.#channel = `${options.database.schema}_outcomes`;
     this.#notifier = new ProgressNotifier(options.database, this.#channel, options.logger);
     this.#progress = Array.from({ length: options.partitions }, () => ({
@@ -84,12 +84,12 @@ export class ProgressWatch {
     await Promise.all([this.#listener?.close(), this.#refreshing, this.#notifier.close(), ...this.#lookUps]);
   }
 
-  /** A sentence that says that the clocks of Postgres and of this process differ by too much, or null. */
+  /** A sentence about a clock difference between Postgres and this process that is too large; null: there is none. */
   get clockProblem(): string | null {
     return this.#clock.problem;
   }
 
-  /** Why Postgres cannot be reached; null while it can. */
+  /** Why the last query to Postgres failed; null if it succeeded. */
   get away(): Error | null {
     return this.#away;
   }
@@ -108,7 +108,7 @@ export class ProgressWatch {
     this.#clock.set(serverTime);
     progress.forEach(({ next, time, halted, contradicted, caughtUp, held }, partition) => {
       if (next < before[partition]!) onFallen(partition);
-      // This process may know of newer progress by now.
+      // This process may have learned of newer progress in the meantime.
       const known = this.#progress[partition]!;
       this.#progress[partition] = {
         next: next > known.next ? next : known.next,
@@ -124,24 +124,24 @@ export class ProgressWatch {
     this.#options.onRefreshed(began);
   }
 
-  /** This process has projected a partition up to here. */
+  /** Records that this process has projected a partition up to `next`. */
   moved(partition: number, next: bigint): void {
     const known = this.#progress[partition]!;
     if (next > known.next) this.#progress[partition] = { ...known, next };
   }
 
-  /** This process has found that a partition has halted. */
+  /** Records that this process has found that a partition has halted. */
   halted(partition: number, reason: string): void {
     this.#progress[partition] = { ...this.#progress[partition]!, halted: reason };
     this.#options.waiters.abandon(partition);
   }
 
-  /** Tells other processes what this one has projected. Never rejects. */
+  /** Notifies other processes of what this one has projected. Never rejects. */
   notify(notification: ProgressNotification): void {
     this.#notifier.notify(notification);
   }
 
-  /** Stores a batch, and tells other processes of it. See `ProgressNotifier.withNotification`. */
+  /** Stores a batch and notifies other processes of it. See `ProgressNotifier.withNotification`. */
   withNotification(...storing: Parameters<ProgressNotifier['withNotification']>): Promise<boolean> {
     return this.#notifier.withNotification(...storing);
   }
@@ -166,7 +166,7 @@ export class ProgressWatch {
         const { next, held, outcomes } = await findProgressAndOutcomes(database.reader, partition, commands);
         this.#away = null;
         for (const recorded of outcomes) waiters.settleStored(partition, recorded);
-        // Only of the commands asked for: requests that arrived meanwhile were not part of the look-up.
+        // Only these commands, because the look-up did not cover requests that arrived during it.
         waiters.advanceFor(partition, commands, next, held);
         this.moved(partition, next);
       } while (this.#lookingUp.get(partition));
@@ -191,7 +191,7 @@ export class ProgressWatch {
         },
         (error: Error) => {
           if (this.#away === null && !this.#closing.signal.aborted)
-            logger.warn({ err: error }, 'Postgres cannot be asked');
+            logger.warn({ err: error }, 'Postgres cannot be reached');
           this.#away = error;
         },
       )
@@ -203,7 +203,7 @@ export class ProgressWatch {
   #hear(payload: string): void {
     const { waiters, logger } = this.#options;
     const notification = decodeNotification(payload);
-    if (notification === null) return logger.warn({ payload }, 'a notification is not one of a projector');
+    if (notification === null) return logger.warn({ payload }, 'ignored a notification that is not from a projector');
     const { partition, from, next, outcomes } = notification;
     if (outcomes !== null) {
       for (const [commandId, outcome] of outcomes) waiters.settle(partition, commandId, outcome);

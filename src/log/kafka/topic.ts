@@ -20,8 +20,8 @@ const messageBytesMin = 1_000_000;
 type TopicSettings = Pick<KafkaSettings, 'topic' | 'replicas'>;
 
 /**
- * Creates the topic unless it exists. Rejects with UnsafeTopic when it could lose events, or the brokers are fewer than
- * its replicas.
+ * Creates the topic unless it exists. Rejects with UnsafeTopic if it could lose events, or if there are fewer brokers
+ * than replicas.
  */
 export async function ensureTopic(admin: Admin, settings: TopicSettings, partitions: number): Promise<void> {
   const { topic } = settings;
@@ -30,10 +30,10 @@ export async function ensureTopic(admin: Admin, settings: TopicSettings, partiti
   const isThere = (await admin.listTopics()).includes(topic);
   if (!isThere && replicas > brokers.length) {
     throw new UnsafeTopic(
-      `KAFKA_REPLICAS asks for ${replicas} copies of the log, and there are ${brokers.length} brokers to hold them`,
+      `KAFKA_REPLICAS asks for ${replicas} copies of the log, but there are only ${brokers.length} brokers`,
     );
   }
-  // Another process may create it at the same time, which is as good.
+  // Another process may create it at the same time, which does no harm.
   if (!isThere) await createTopic(admin, topic, partitions, replicas);
   const problems = await findProblems(admin, topic, partitions, replicas);
   if (problems.length === 0) return;
@@ -55,7 +55,7 @@ async function createTopic(
   });
 }
 
-/** An event counts once this many brokers have it: of three, one may be down. */
+/** An event counts once this many brokers have it. Of three brokers, one may be down. */
 function inSyncMin(replicas: number): number {
   return Math.max(1, replicas - 1);
 }
@@ -66,13 +66,13 @@ async function findProblems(admin: Admin, topic: string, partitions: number, rep
   const found = topics[0]!.partitions;
   if (found.length !== partitions) {
     problems.push(
-      `it has ${found.length} partitions, not ${partitions}: a team's events would lie elsewhere. Make a new topic.`,
+      `it has ${found.length} partitions, not ${partitions}, so teams would map to other partitions. Create a new topic.`,
     );
   }
   const fewest = Math.min(...found.map((partition) => partition.replicas.length));
   if (fewest < replicas) {
     problems.push(
-      `it has ${fewest} replicas, not ${replicas}: add replicas, or set KAFKA_REPLICAS=${fewest} to live with it.`,
+      `it has ${fewest} replicas, not ${replicas}: add replicas, or set KAFKA_REPLICAS=${fewest} to accept that.`,
     );
   }
   const configs = await configOf(admin, topic);

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { StoredTable } from '../../storage/database/stored-table.ts';
 
-/** The outcome of each command (ARCHITECTURE.md, "outcome"). Its key dedupes repeated appends. */
+/** The outcome of each command (ARCHITECTURE.md, "outcome"). Its key detects repeated appends. */
 export const OutcomeEntity = defineEntity({
   name: 'Outcome',
   tableName: 'outcomes',
@@ -15,9 +15,7 @@ export const OutcomeEntity = defineEntity({
     /** A refusal or a result, as JSON; null for an applied command with an empty result. */
     detail: p.text().nullable(),
     requestDigest: p.text().nullable(),
-    /**
-     * The time of the outcome that this one replaced; null if there was none. Read for jobs only, never by a decision.
-     */
+    /** The time of the outcome that this one replaced; null if there was none. Only jobs read it, never a decision. */
     replacedTime: p.bigint('number').nullable(),
   },
 });

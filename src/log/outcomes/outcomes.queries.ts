@@ -1,30 +1,31 @@
-/** What HTTP reads of outcomes. */
+/** The queries of HTTP about outcomes. */
 import type { Database } from '../../storage/database/database.ts';
 import type { Outcome } from '../../language/events/outcome.ts';
 import type { HeldTeams } from '../quarantine/held-teams.ts';
 import { findProgressAndOutcomes } from './outcomes.store.ts';
 import { outcomeLife, stillCounts, type KnownOutcome } from './recorded-outcome.ts';
 
-/** One attempt at a command: the log time when it was sent, and until when it could take effect. */
+/** One attempt at a command: the log time when it was sent, and the log time until which it could take effect. */
 export interface Try {
   readonly at: number;
   readonly notAfter: number;
 }
 
 /**
- * Null: no outcome yet. `forgotten`: it had one, but a later attempt that counted as a new command has replaced it; or
- * nobody can tell whether this attempt counted as a repetition, because an earlier outcome was about to expire.
+ * Null: there is no outcome yet. `forgotten`: either a later attempt that counted as a new command has replaced the
+ * outcome, or an earlier outcome was about to expire, so that it is unknown whether this attempt counted as a
+ * repetition.
  */
 export type TryOutcome = Outcome | 'forgotten' | null;
 
 /** A try, and its command. */
-export interface CommandTry extends Try {
+interface CommandTry extends Try {
   readonly commandId: string;
 }
 
 /**
- * By how much the log time of an attempt is uncertain, in milliseconds: a process whose clock differs by more takes no
- * writes.
+ * The uncertainty of an attempt's log time, in milliseconds. If the clock of a process differs by more, the process
+ * takes no writes.
  */
 const uncertainty = 60_000;
 
@@ -44,7 +45,7 @@ export class OutcomeQueries {
   }
 
   /**
-   * How far the command's partition is projected, the teams held there, and the outcome of this attempt up to there.
+   * The progress of the command's partition, the teams held there, and the outcome of this attempt as of that progress.
    */
   async find(
     partition: number,
@@ -55,7 +56,7 @@ export class OutcomeQueries {
     return { next, held, outcome: outcomes[0]! };
   }
 
-  /** The same of several attempts, in one snapshot. */
+  /** As `find`, for several attempts in one snapshot. */
   async findAll(
     partition: number,
     tries: readonly CommandTry[],

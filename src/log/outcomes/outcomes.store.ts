@@ -1,4 +1,4 @@
-/** Outcomes in Postgres: looked up by command, and stored with the batch that decided them. */
+/** Outcomes in Postgres. They are looked up by command, and stored with the batch that decided them. */
 import type { BoundStatement } from '../../storage/database/combine.ts';
 import type { Statement, Tx } from '../../storage/database/pipelined-client.ts';
 import type { RowOf } from '../../storage/database/stored-table.ts';
@@ -11,9 +11,9 @@ import type { KnownOutcome, RecordedOutcome } from './recorded-outcome.ts';
 type OutcomeRow = Omit<RowOf<typeof OutcomeEntity>, 'replacedTime'>;
 
 /**
- * The outcome of each wanted command, one look-up in the index of the key after the other. For `command_id = any (...)`
- * Postgres reads all outcomes of the partition while its statistics are those of an almost empty table, as they are
- * while a read model is filled.
+ * The outcome of each wanted command, by one index look-up per command. With `command_id = any (...)`, Postgres reads
+ * all outcomes of the partition as long as its statistics are those of an almost empty table. That is so while a read
+ * model is filled.
  */
 const outcomesOfWanted = `unnest($2::uuid[]) as wanted(id)
     join lateral (select * from outcomes where partition = $1 and command_id = wanted.id limit 1) outcomes on true`;
@@ -23,7 +23,7 @@ const selectOutcomes: Statement<OutcomeRow> = {
   text: `select ${storedOutcomes.columns()} from ${outcomesOfWanted}`,
 };
 
-/** The outcomes of these commands, as far as there are any. */
+/** The outcomes of these commands. Commands without an outcome are left out. */
 export async function findOutcomes(
   tx: Tx,
   partition: number,
@@ -58,7 +58,7 @@ const selectProgressAndOutcomes: Statement<ProgressAndOutcome> = {
 };
 
 /**
- * How far a partition is projected, the teams held there, and the outcomes of these commands up to there, in one
+ * The progress of a partition, the teams held there, and the outcomes of these commands as of that progress, in one
  * snapshot.
  */
 export async function findProgressAndOutcomes(
@@ -81,15 +81,15 @@ const upsertOutcomes = storedOutcomes.insert(
   set ${storedOutcomes.excluded(['logOffset', 'time', 'etag', 'detail', 'requestDigest'])}, replaced_time = outcomes.time`,
 );
 
-/** Whether storing outcomes failed because a command has one already. */
+/** Whether storing outcomes failed because a command already has one. */
 export function isDuplicateOutcome(error: unknown): boolean {
   const { code, constraint } = error as { code?: unknown; constraint?: unknown };
   return code === '23505' && constraint === 'outcomes_pkey';
 }
 
 /**
- * A command's ID may exist already only if its outcome has expired: then the new outcome replaces it (`replace`), or
- * the statement fails (`fail`: nobody looked earlier outcomes up).
+ * If a command already has an outcome, that one must have expired. Then the new outcome replaces it (`replace`), or the
+ * statement fails (`fail`: earlier outcomes were not looked up).
  */
 export function storeOutcomes(
   partition: number,
@@ -109,8 +109,8 @@ export function outcomeRow(
 }
 
 /**
- * Version, ordinal, first, count; the table in which rows have retained row IDs, or null; the number of extents, if
- * several.
+ * Version, ordinal, first, count; the table whose rows have retained row IDs, or null; the number of extents, if there
+ * are several.
  */
 type StoredRange = readonly [
   version: string,

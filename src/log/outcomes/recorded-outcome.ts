@@ -19,13 +19,13 @@ export interface KnownOutcome extends RecordedOutcome {
 export const outcomeLife = 7 * 24 * 3_600_000;
 
 /**
- * How long it is stored, in log time. A retry under an old key makes a new job for an old outcome, and is readable as
- * long again.
+ * How long an outcome is stored, in log time. If a client retries under an old key, the retry makes a new job for the
+ * old outcome, which must stay readable for another seven days.
  */
 export const outcomesKept = 2 * outcomeLife;
 
 /**
- * Whether an outcome still applies to a command whose record has this time; if it is too old, the command counts as
+ * Whether an outcome still applies to a command whose record has this time. If it is too old, the command counts as
  * new.
  */
 export function stillCounts({ time }: Pick<RecordedOutcome, 'time'>, now: number): boolean {
@@ -34,16 +34,18 @@ export function stillCounts({ time }: Pick<RecordedOutcome, 'time'>, now: number
 
 /** One attempt at a command. */
 export interface Attempt {
-  /** Where its record is in the log; null while that is not known. */
+  /** The place of its record in the log; null while unknown. */
   readonly place: { readonly offset: bigint; readonly time: number } | null;
-  /** The log time until which its record can take effect; null: at any time. Then its command has no other attempt. */
+  /**
+   * The log time until which its record can take effect; null: at any time. If null, its command has no other attempt.
+   */
   readonly notAfter: number | null;
 }
 
 /**
- * Whether an outcome of the command is that of this attempt, too. It is if the record of the attempt was decided as a
- * repetition, which the time of that record says, and no clock. Where the record is not known, the outcome must count
- * until the attempt is too late.
+ * Whether an outcome of the command is also the outcome of this attempt. It is if the record of the attempt was decided
+ * as a repetition. The time of that record shows this, never a clock. If the record is unknown, the outcome must stay
+ * valid until the attempt is too late.
  */
 export function answersAttempt(
   { offset, time }: Pick<RecordedOutcome, 'offset' | 'time'>,

@@ -1,10 +1,7 @@
 import type pg from 'pg';
 import { logSchema } from './log-tables.ts';
 
-/**
- * Appends one record to the log in Postgres, in the transaction of the client. The process that projects it need not be
- * this one.
- */
+/** Appends one record to the log in Postgres, in the transaction of the client. Another process may project it. */
 export async function appendRecord(
   client: Pick<pg.ClientBase, 'query'>,
   partition: number,

@@ -1,11 +1,11 @@
-/** The statements that append to the log in Postgres, to be run in one transaction or combined into one. */
+/** The statements that append to the log in Postgres. Run them in one transaction, or combine them into one. */
 import { bind, type BoundStatement } from '../../storage/database/combine.ts';
 import type { LogRecord } from '../event-log.ts';
 import { insertRecord, insertRecords, moveHead } from './statements.ts';
 
 /**
  * Advances the head past the records, if it points at the first of them, and inserts them. All get the time of the
- * first. The first statement returns no row if the head is elsewhere.
+ * first. If the head is at another offset, the first statement returns no row.
  */
 export function appendStatements(partition: number, records: readonly LogRecord[]): [BoundStatement, BoundStatement] {
   const { offset, time } = records[0]!;

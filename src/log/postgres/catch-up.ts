@@ -1,4 +1,4 @@
-/** Brings the read model to the end of a log in Postgres, to which others append too. */
+/** Brings the read model to the end of a log in Postgres to which other processes also append. */
 import type { Logger } from 'pino';
 import type { Database } from '../../storage/database/database.ts';
 import { NotAppended } from '../event-log.ts';
@@ -11,16 +11,16 @@ import { ProgressMoved, type Projector } from '../projector.ts';
 import { SharedRuns } from '../shared-runs.ts';
 import type { PostgresReader } from './postgres-reader.ts';
 
-export interface CatchUpOptions {
+interface CatchUpOptions {
   readonly database: Database;
   readonly projector: Projector;
   readonly reader: PostgresReader;
   readonly partitions: number;
-  /** Those of the read model that was opened, by partition. If one has changed, the read model was replaced. */
+  /** The epochs of the opened read model, by partition. If one has changed, the read model was replaced. */
   readonly epochs: readonly bigint[];
   readonly logger: Logger;
   readonly observer: LogObserver;
-  /** Called with what stands in the read model before anything is projected. */
+  /** Called with the stored progress before any record is projected. */
   readonly onProgress: (partition: number, progress: Progress) => void;
 }
 
@@ -34,14 +34,14 @@ export class CatchUp {
     this.#runs = allPartitions(options.partitions).map((partition) => new SharedRuns(() => this.#runOnce(partition)));
   }
 
-  /** The partitions that have halted, and why. */
+  /** The halted partitions, with the reasons. */
   get halted(): ReadonlyMap<number, string> {
     return this.#halted;
   }
 
   /**
-   * Projects what the log holds beyond the progress. A record that cannot be projected puts its team into quarantine
-   * or, if it is of none, halts the partition. Rejects with NotAppended if it has halted.
+   * Projects the records of the log after the progress. If a record cannot be projected, its team goes into quarantine;
+   * if it belongs to no team, the partition halts. Rejects with NotAppended if it has halted.
    */
   async run(partition: number): Promise<void> {
     await this.#runs[partition]!.run();
@@ -63,7 +63,7 @@ export class CatchUp {
           await projectRecords(target, records, (done) => observer.batchProjected(done.length));
         }
       } catch (error) {
-        // Another process is catching up too.
+        // Another process is also catching up.
         if (error instanceof ProgressMoved || isConflict(error)) continue;
         if (!(error instanceof ProjectionFailed)) throw error;
         throw await this.#halt(partition, error);
@@ -72,7 +72,7 @@ export class CatchUp {
     this.#halted.delete(partition);
   }
 
-  /** Gives the error of those who wait. */
+  /** Stores the halt, and returns the error for the waiting requests. */
   async #halt(partition: number, failed: ProjectionFailed): Promise<NotAppended> {
     const { database, logger } = this.#options;
     const { offset, cause } = failed;
@@ -83,7 +83,7 @@ export class CatchUp {
       'a partition has halted: its log cannot be projected any further',
     );
     await noteFailure(database.pool, partition, offset, reason).catch((unnoted: unknown) =>
-      logger.warn({ err: unnoted, partition }, 'why a partition has halted could not be noted'),
+      logger.warn({ err: unnoted, partition }, 'the reason of a halt could not be stored'),
     );
     return new NotAppended(reason, { cause: failed });
   }

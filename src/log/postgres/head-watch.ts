@@ -1,7 +1,7 @@
 /**
  * Watches the heads of the log in Postgres, and the clock of the server. Another process may append with a read model
- * of its own, of another version: nobody else projects its events into this one. A head that falls shows that Postgres
- * lost commits.
+ * of another version. It does not project its events into this read model, so this process must. A head that falls
+ * shows that Postgres lost commits.
  */
 import type { Logger } from 'pino';
 import type pg from 'pg';
@@ -10,14 +10,16 @@ import type { Statement } from '../../storage/database/pipelined-client.ts';
 import { parseHeldTeams, type HeldTeams } from '../quarantine/held-teams.ts';
 import { logSchema } from './log-tables.ts';
 
-/** How often the heads are read, in milliseconds. Requests do not wait for it: `reachHead` looks for itself. */
+/**
+ * The interval of reads of the heads, in milliseconds. Requests do not wait for it: `reachHead` reads the heads itself.
+ */
 const lookInterval = 500;
 
-/** How far a partition of the log is, and the read model of it. */
+/** The head of a partition, and the progress of its read model. */
 export interface Head {
   readonly next: string | bigint;
   readonly projected: string | bigint;
-  /** The version behind the last event. */
+  /** The version after that of the last event. */
   readonly version: string | bigint;
   readonly serverTime: string | bigint;
   readonly held: string;
@@ -30,7 +32,7 @@ export const selectHeads: Statement<Head> = {
     from ${logSchema}.heads join progress using (partition) order by partition`,
 };
 
-export interface HeadWatchOptions {
+interface HeadWatchOptions {
   readonly pool: pg.Pool;
   readonly logger: Logger;
   readonly onTime: (serverTime: number) => void;
@@ -39,15 +41,15 @@ export interface HeadWatchOptions {
   /** The read model is behind the head of this partition. */
   readonly onBehind: (partition: number) => Promise<void>;
   /**
-   * The head of a partition has fallen. `versions`: for each partition, the version behind the last that this process
-   * knew of.
+   * The head of a partition has fallen. `versions`: for each partition, the version after the last one that this
+   * process knew.
    */
   readonly onFallen: (partition: number, versions: readonly bigint[]) => void;
 }
 
 export class HeadWatch {
   readonly #options: HeadWatchOptions;
-  /** For each partition, the version behind the last event, and the highest that it ever was. */
+  /** For each partition, the highest version after the last event that this process has seen. */
   #versions: bigint[] = [];
   /** For each partition, the version of the event at offset 0, when the heads were last read. */
   #bases: readonly bigint[] = [];
@@ -63,7 +65,7 @@ export class HeadWatch {
     }, lookInterval);
   }
 
-  /** This process has written to a partition. */
+  /** Records that this process has written to a partition, up to `next`. */
   landed(partition: number, next: bigint): void {
     const base = this.#bases[partition];
     if (base !== undefined) this.#versions[partition] = max(base + next, this.#versions[partition]!);
@@ -74,7 +76,9 @@ export class HeadWatch {
     await this.#looking;
   }
 
-  /** Through a connection to a server that was restarted: rejects with HistoryChanged if it lost commits. */
+  /**
+   * Checks over a connection to a server that was restarted. Rejects with HistoryChanged if the server lost commits.
+   */
   async check(connection: Connection): Promise<void> {
     const known = [...this.#versions];
     const { rows } = await connection.query(selectHeads);
@@ -90,19 +94,19 @@ export class HeadWatch {
       onTime(Number(rows[0]!.serverTime));
       if (this.#hasFallen(rows, known)) return;
       for (const [partition, { held }] of rows.entries()) onHeld(partition, parseHeldTeams(held));
-      // All at once: none waits for another one that is far behind.
+      // All partitions at once, so that no partition waits for another one that is far behind.
       await Promise.all(
         rows.flatMap(({ next, projected }, partition) =>
           BigInt(projected) < BigInt(next) ? [onBehind(partition)] : [],
         ),
       );
     } catch (error) {
-      // Requests say so when Postgres is away.
+      // When Postgres is away, requests report it.
       logger.debug({ err: error }, 'the heads of the log could not be read');
     }
   }
 
-  /** Whether a head is below what was known before the heads were read. */
+  /** Whether a head is below the one that was known before the heads were read. */
   #hasFallen(heads: readonly Head[], known: readonly bigint[]): boolean {
     this.#bases = heads.map(({ version, next }) => BigInt(version) - BigInt(next));
     this.#versions = heads.map(({ version }, partition) => max(BigInt(version), this.#versions[partition] ?? 0n));

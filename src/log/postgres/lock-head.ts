@@ -2,7 +2,7 @@ import type { Statement } from '../../storage/database/pipelined-client.ts';
 import { logSchema } from './log-tables.ts';
 
 /**
- * Locks the head of a partition, so that nobody else can move it; returns its position, the server's time, and the
+ * Locks the head of a partition, so that no other process can move it. Returns its position, the server's time, and the
  * progress and layout of the read model.
  */
 export const lockHead: Statement<{

@@ -1,6 +1,6 @@
 /**
- * Where the log is, once it was moved (src/administration/move-log.ts), and what closes the log in Postgres: a trigger
- * refuses every append, of processes of any version, within the append's own transaction.
+ * Stores where the log is once it was moved (src/administration/move-log.ts), and closes the log in Postgres: a trigger
+ * refuses every append, of processes of any version, in the append's own transaction.
  */
 import type pg from 'pg';
 import { allowWrites, refuseWrites } from '../../storage/database/refusing-trigger.ts';
@@ -8,7 +8,7 @@ import { createLogTables, logSchema } from './log-tables.ts';
 
 export type LogKind = 'postgres' | 'kafka';
 
-/** Beyond what Postgres uses itself. */
+/** A code that Postgres itself does not use. */
 const closedCode = 'TL001';
 
 /** Whether an append failed because the log in Postgres is closed. */
@@ -19,7 +19,7 @@ export function isLogClosed(error: unknown): boolean {
   return false;
 }
 
-/** Where the log was moved to; null if it never was. */
+/** The kind of log that now holds the events; null if the log was never moved. */
 export async function readLogPlace(connection: Pick<pg.ClientBase, 'query'>): Promise<LogKind | null> {
   const {
     rows: [found],
@@ -30,12 +30,12 @@ export async function readLogPlace(connection: Pick<pg.ClientBase, 'query'>): Pr
 }
 
 /**
- * How often the log has moved. A process that missed a move, and the one back, is told by this that the log is not the
- * one that it uses: another topic may hold it, and its fencing tokens are void.
+ * How often the log has moved. If a process missed a move and the move back, this number shows that it uses a wrong
+ * log: another topic may hold the log, and the process's fencing tokens are void.
  */
 export async function readMoves(connection: Pick<pg.ClientBase, 'query'>): Promise<string> {
   if ((await readLogPlace(connection)) === null) return '0';
-  // Logs that earlier versions moved do not have the column.
+  // A log that an earlier version moved does not have the column.
   const { rows } = await connection.query<{ moves: string }>(
     `select coalesce(to_jsonb(place) ->> 'moves', '0') as moves from ${logSchema}.place`,
   );
@@ -48,7 +48,7 @@ export class LogMoved extends Error {
 }
 
 /**
- * Remembers how often the log has moved. The check that it resolves to rejects with LogMoved once it has moved again.
+ * Remembers how often the log has moved. Resolves to a check, which rejects with LogMoved once the log has moved again.
  */
 export async function rememberMoves(connection: Pick<pg.ClientBase, 'query'>): Promise<() => Promise<void>> {
   const known = await readMoves(connection);
@@ -59,8 +59,8 @@ export async function rememberMoves(connection: Pick<pg.ClientBase, 'query'>): P
 }
 
 /**
- * The message for a process with wrong settings: they name Kafka, and the log is in Postgres, or the other way round.
- * `log`: the right one.
+ * The message for a process whose settings name Kafka although the log is in Postgres, or the other way round. `log`:
+ * where the log is.
  */
 export function describeLogPlace(log: LogKind): string {
   return log === 'kafka'
@@ -76,7 +76,7 @@ export async function prepareMoves(pool: pg.Pool, partitions: number): Promise<v
     log text not null
   )`);
   await pool.query(`alter table ${logSchema}.place add column if not exists moves bigint not null default 0`);
-  // Copies are let through: they are made only while the log is elsewhere.
+  // Copies pass the trigger: they are made only while the log is elsewhere.
   await pool.query(`create or replace function ${logSchema}.refuse_append() returns trigger language plpgsql as $$
     begin
       if current_setting('tablog.copies', true) is distinct from 'on' then
@@ -87,10 +87,10 @@ export async function prepareMoves(pool: pg.Pool, partitions: number): Promise<v
     end $$`);
 }
 
-/** Lets copies of the transaction through. */
+/** Lets the transaction's copies pass the trigger. */
 export const allowCopies = `set local tablog.copies = 'on'`;
 
-/** Closes the log in Postgres, once the appends under way have ended. From then on each append fails. */
+/** Closes the log in Postgres after the appends in flight. From then on each append fails. */
 export async function closePostgresLog(client: pg.ClientBase): Promise<void> {
   await refuseWrites(client, {
     writes: 'before insert',
@@ -104,7 +104,7 @@ export async function openPostgresLog(client: pg.ClientBase): Promise<void> {
   await allowWrites(client, `${logSchema}.records`);
 }
 
-/** Notes where the log is that was never moved, so that no process begins with the other one while it moves. */
+/** Stores where a log is that was never moved, so that no process begins the other kind while the log moves. */
 export async function noteFirstPlace(client: pg.ClientBase, log: LogKind): Promise<void> {
   await client.query(`insert into ${logSchema}.place (log) values ($1) on conflict do nothing`, [log]);
 }

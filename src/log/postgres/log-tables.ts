@@ -1,5 +1,5 @@
 /**
- * The tables of a log in Postgres. They are the log: they are kept, whatever happens to the read models beside them.
+ * The tables of a log in Postgres. They are the log, so they are kept, whatever happens to the read models beside them.
  */
 import type pg from 'pg';
 import { advisoryLocks } from '../../storage/database/advisory-locks.ts';
@@ -8,7 +8,7 @@ import { inTransaction } from '../../storage/database/transaction.ts';
 export const logSchema = 'tablog_log';
 
 const statements = [
-  // The next offset of each partition. Appending locks its row, so that offsets have no gaps and one order.
+  // The next offset of each partition. An append locks the row of its partition, so offsets have no gaps and one order.
   `create table if not exists ${logSchema}.heads (
     partition smallint primary key,
     next bigint not null,
@@ -21,13 +21,13 @@ const statements = [
     bytes bytea not null,
     primary key (partition, log_offset)
   )`,
-  // Large parts of a record are compressed already.
+  // The large parts of a record are already compressed.
   `alter table ${logSchema}.records alter column bytes set storage external`,
 ];
 
 /**
- * The history of Postgres (src/storage/database/history.ts) that the log was last written in, in one row; none if
- * nobody noted it.
+ * The history of Postgres (src/storage/database/history.ts) in which the log was last written: one row, or none if it
+ * was never recorded.
  */
 const createHistory = `create table if not exists ${logSchema}.history (
   singleton boolean primary key default true check (singleton),
@@ -41,10 +41,11 @@ export const noteHistory = `insert into ${logSchema}.history (name) values ($1) 
 export async function createLogTables(pool: pg.Pool, partitions: number): Promise<void> {
   await inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.createLog]);
-    // By a query: the connection may remember from before the lock that there is none.
+    // Reads the catalog, because the connection may have cached, before it got the lock, that the schema does not
+    // exist.
     const { rowCount } = await client.query('select from pg_namespace where nspname = $1', [logSchema]);
     if (rowCount === 0) await client.query(`create schema ${logSchema}`);
-    // Logs of earlier versions do not have it.
+    // Logs of earlier versions do not have this table.
     await client.query(createHistory);
     const { rows } = await client.query(`select to_regclass('${logSchema}.records') as records`);
     if (rows[0].records !== null) return;

@@ -1,6 +1,4 @@
-/**
- * The start of a log in Postgres: gives a new log its ID, and resumes one whose last commits Postgres may have lost.
- */
+/** The start of a log in Postgres: gives a new log its ID. Resumes a log if Postgres may have lost its last commits. */
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Logger } from 'pino';
@@ -15,8 +13,8 @@ import { logSchema, noteHistory, selectHistory } from './log-tables.ts';
 import { readRecords } from './postgres-reader.ts';
 
 /**
- * At the first start of a log, writes an event to each partition that names the log. A lock makes sure that only one
- * process does. Resolves to the time of the server, in milliseconds since 1970.
+ * At the first start of a log, writes an event that names the log to each partition. A lock ensures that only one
+ * process does so. Resolves to the time of the server, in milliseconds since 1970.
  */
 export async function nameLog(pool: pg.Pool): Promise<number> {
   return inTransaction(pool, async (client) => {
@@ -35,12 +33,12 @@ export async function nameLog(pool: pg.Pool): Promise<number> {
 }
 
 /**
- * Where Postgres goes on from another history than the log was last written in, its last commits may be gone: resumes
- * the log. A log without a noted history is from a version that did not note it. To be called when the read model is
- * at the end of the log, except for partitions that have halted.
+ * If Postgres now has another history than the one in which the log was last written, the log's last commits may be
+ * lost. Then resumes the log. If no history was recorded, an earlier version wrote the log. Call this when the read
+ * model is at the end of the log, except for halted partitions.
  */
 export async function resumeInNewHistory({ pool, writers, history }: Database, logger: Logger): Promise<void> {
-  // A connection that writes has checked the history.
+  // A connection checks the history before it writes.
   await writers.with(async () => undefined);
   await inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.resumeLog]);
@@ -62,7 +60,7 @@ export async function resumeInNewHistory({ pool, writers, history }: Database, l
   });
 }
 
-/** Resumes the log in the transaction of the client; `versions`: as `resumeLog` takes them. */
+/** Resumes the log in the transaction of the client. `versions` as in `resumeLog`. */
 export async function resumeWithin(client: pg.ClientBase, versions: readonly bigint[]): Promise<void> {
   await resumeLog({ appendRecord: (partition, bytes) => appendRecord(client, partition, bytes) }, versions);
 }

@@ -3,8 +3,8 @@
  * one transaction, so one flush acknowledges all of it. While a batch is in flight, the next one is gathered and
  * decided speculatively, as if the first had landed; storing it checks that assumption.
  *
- * If the read model is behind the log, because others append too, the batch is stored together with what is missing
- * before it, under the lock of the head: nobody overtakes it, however much the others write.
+ * If the read model is behind the log, because other processes also append, the missing records are projected together
+ * with the batch, under the lock of the head. So no process can overtake it, however much the others write.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type EncodedEvent } from '../../language/events/event.ts';
@@ -37,10 +37,12 @@ import type { SpeculativeBatch } from '../batch/speculative-batch.ts';
 import { lockHead } from './lock-head.ts';
 import { CommitUnknown, findCommitted, type Fate } from './unknown-commit.ts';
 
-/** After another process wrote to this partition, this many batches lock the head first instead of guessing it. */
+/**
+ * After another process has written to this partition, this many batches lock the head first instead of guessing it.
+ */
 const cautiousBatches = 16;
 
-/** How long to wait before the result of an unanswered commit is looked for again, in milliseconds. */
+/** How long to wait before the result of an unanswered commit is looked up again, in milliseconds. */
 const unknownDelay = 200;
 
 /** How often a batch is retried after it met another process or a deadlock. */
@@ -54,15 +56,15 @@ interface Waiter {
 
 interface LockedOptions {
   readonly duplicates: Duplicates;
-  /** The same batch, decided ahead, if it could not be stored; null: there was none. */
+  /** The same batch, decided ahead, if it could not be stored; null: it was not decided ahead. */
   readonly missed: SpeculativeBatch | null;
-  /** Whether to project a part of what is missing if it is too much for one transaction. */
+  /** Whether to project a part of the missing records if all are too many for one transaction. */
   readonly inParts: boolean;
 }
 
 /**
- * The read model is behind the log by more than one transaction should hold, or by records that cannot be projected in
- * it. `catchUp` brings it to the end, without the lock of the head and without a connection that others wait for.
+ * The read model is behind the log by more records than one transaction should project, or by records that fail in one.
+ * `catchUp` brings it to the end, without the lock of the head and without a connection for which others wait.
  */
 class Behind extends Error {
   override readonly name = 'Behind';
@@ -72,7 +74,9 @@ class Behind extends Error {
   }
 }
 
-/** More is projected than the log in Postgres has: the log has moved to Kafka, and this process has not noticed yet. */
+/**
+ * The progress is past the end of the log in Postgres: the log has moved to Kafka, and this process does not know yet.
+ */
 class LogElsewhere extends Error {
   override readonly name = 'LogElsewhere';
 
@@ -81,19 +85,19 @@ class LogElsewhere extends Error {
   }
 }
 
-export interface PartitionWriterOptions {
+interface PartitionWriterOptions {
   readonly partition: number;
   /**
-   * The epoch of the read model: another one that takes its place has another, so nothing that was decided on this one
-   * is stored there.
+   * The epoch of the read model. If another read model replaces it, that one has another epoch. So a batch that was
+   * decided on this one cannot be stored there.
    */
   readonly epoch: bigint;
   readonly database: Database;
   readonly projector: Projector;
   readonly clock: LogClock;
-  /** Projects the log up to where the head of the partition is now. Takes connections of its own. */
+  /** Projects the log up to the present head of the partition. Uses connections of its own. */
   readonly catchUp: (partition: number) => Promise<void>;
-  /** Called when a batch is stored; `next`: the offset behind it. */
+  /** Called when a batch is stored. `next`: the offset after it. */
   readonly onLanded: (partition: number, next: bigint) => void;
   /** How long to look for the result of an unanswered commit, in milliseconds. */
   readonly unknownWait: number;
@@ -127,17 +131,17 @@ export class PartitionWriter {
     return new Promise((resolve, reject) => this.#batches.push([{ event, resolve, reject }]));
   }
 
-  /** Settles when nothing waits. */
+  /** Settles when no event waits. */
   async idle(): Promise<void> {
     await this.#batches.idle();
   }
 
-  /** The least time of the next record: the log's time never falls, whatever the clock does. */
+  /** The lowest possible time of the next record: the log's time never falls, whatever the clock does. */
   nextTime(): number {
     return Math.max(this.#lastTime, this.#options.clock.now());
   }
 
-  /** A record of this partition has this time. */
+  /** Records that a record of this partition has this time. */
   noteTime(time: number): void {
     this.#lastTime = Math.max(this.#lastTime, time);
   }
@@ -147,7 +151,7 @@ export class PartitionWriter {
     return this.#lastTime;
   }
 
-  /** Writes a batch and answers its waiters. Never rejects; resolves to whether it landed as it was decided ahead. */
+  /** Writes a batch and answers its waiters. Resolves to whether it landed as it was decided ahead. Never rejects. */
   async #settle(batch: readonly Waiter[], speculative: SpeculativeBatch | null): Promise<boolean> {
     const { observer, partition } = this.#options;
     const began = Date.now();
@@ -167,22 +171,22 @@ export class PartitionWriter {
       if (error instanceof CommitUnknown) await this.#settleUnknown(batch, error);
       else if (isLogClosed(error) || error instanceof LogElsewhere)
         for (const waiter of batch)
-          waiter.reject(new NotAppended('the log moves to Kafka, or has moved', { cause: error }));
+          waiter.reject(new NotAppended('the log is moving or has moved to Kafka', { cause: error }));
       else if (isStatementTimeout(error)) await this.#settleSlow(batch, error);
       else if (error instanceof NotAppended || error instanceof ProgressMoved || isDatabaseAway(error)) {
-        const reason = new NotAppended('the database is away, or too many write at once', { cause: error });
+        const reason = new NotAppended('the database is away, or too many writes compete', { cause: error });
         for (const waiter of batch) waiter.reject(reason);
       } else if (batch.length === 1) {
         batch[0]!.reject(new ProjectionBug('the projection failed on this event', { cause: error }));
       } else {
-        // A bug: retry the events one by one, so that only the faulty one fails.
+        // A bug: the events are retried one by one, so that only the faulty one fails.
         for (const waiter of batch) await this.#settle([waiter], null);
       }
       return false;
     }
   }
 
-  /** The statements of a batch took too long, and it was not stored. */
+  /** Handles a batch that was not stored because its statements took too long. */
   async #settleSlow(batch: readonly Waiter[], cause: unknown): Promise<void> {
     if (batch.length === 1)
       batch[0]!.reject(new NotAppended('the event takes longer to store than a statement may', { cause }));
@@ -197,19 +201,19 @@ export class PartitionWriter {
     } = this.#options;
     let duplicates: Duplicates = 'fail';
     let inParts = false;
-    // A speculative batch that failed. Only under the lock can we see why.
+    // A speculative batch that failed. Only a look under the lock shows why.
     let missed: SpeculativeBatch | null = null;
     for (let attempt = 1; ; attempt += 1) {
       try {
         if (speculative && attempt === 1)
           return await writers.with((tx) => this.#writeSpeculative(tx, batch, speculative));
-        // Whoever looks for an unknown commit ends its backend.
+        // If the commit is not answered, the search for it ends the backend of this connection.
         const written = await withEndedBackend(writers, (tx) =>
           this.#writeLocked(tx, batch, { duplicates, missed, inParts }).catch(returnUnknown),
         );
         if (written instanceof CommitUnknown) throw written;
         if (written !== null) return written;
-        // A part of what was missing is projected: each time by more than others can append meanwhile.
+        // Only a part of the missing records was projected. Each time it is more than others can append meanwhile.
         attempt -= 1;
       } catch (error) {
         if (isDuplicateOutcome(error)) duplicates = 'replace';
@@ -228,8 +232,8 @@ export class PartitionWriter {
   }
 
   /**
-   * The common case: one statement appends and stores what was decided ahead. It fails as a whole if the head or the
-   * progress has moved.
+   * The common case: one statement appends and stores a batch that was decided ahead. If the head or the progress has
+   * moved, the whole statement fails.
    */
   async #writeSpeculative(
     tx: PipelinedClient,
@@ -253,10 +257,10 @@ export class PartitionWriter {
   }
 
   /**
-   * Locks the head first: when other processes write too, when a batch takes more than one statement, or after a
-   * speculative batch failed. Projects what others have appended together with the batch. Null: that was too much, a
-   * part of it is projected, and the batch is not written yet. Throws Behind, and writes nothing, if `catchUp` has to
-   * come first.
+   * Locks the head first: if other processes also write, if a batch needs more than one statement, or after a
+   * speculative batch failed. Projects the records of other processes together with the batch. Resolves to null if
+   * these were too many: then some of them are projected, and the batch is not written yet. If `catchUp` has to come
+   * first, throws Behind and writes nothing.
    */
   async #writeLocked(tx: PipelinedClient, batch: readonly Waiter[], options: LockedOptions): Promise<Decided | null> {
     const { missed, inParts } = options;
@@ -267,25 +271,25 @@ export class PartitionWriter {
     let missing: readonly LogRecord[] = [];
     try {
       const { next: offset, layout, projected } = await this.#lockHead(tx);
-      // Processes that have the log in Kafka project what this one does not have.
+      // The log has moved to Kafka, and other processes project records that this log does not have.
       if (projected > offset) throw new LogElsewhere(partition);
       if (projected !== offset) missing = await this.#readMissing(tx, projected, offset);
       const isAll = projected + BigInt(missing.length) === offset;
       if (missing.length > 0) this.#cautious = cautiousBatches;
       if (!isAll && !inParts) throw new Behind(partition);
       if (missed !== null && offset !== missed.records[0]!.offset) this.#cautious = cautiousBatches;
-      // The head is where it was expected, and the layout was not raised: Postgres lost commits, and others wrote
-      // instead.
+      // The head is where it was expected, and the layout is unchanged. So Postgres lost commits, and other processes
+      // wrote in their place.
       else if (missed !== null && layout === missed.layout) projector.forget();
       if (this.#cautious > 0) this.#cautious -= 1;
       if (isAll) records = this.#place(batch, offset, this.#timeNow());
       const appending = records.length === 0 ? Promise.resolve() : this.#append(tx, records);
-      // Of what others appended, some may be tries of the same commands.
+      // Some of the other processes' records may be attempts of the same commands.
       const duplicates = missing.length > 0 ? 'replace' : options.duplicates;
       const { outcomes, held, stored } = await projector
         .project(tx, partition, [...missing, ...records], { epoch, duplicates })
         .catch(async (error: unknown) => {
-          // What failed before it in the transaction is the cause.
+          // A failure that came earlier in the transaction is the cause.
           await appending;
           throw error;
         });
@@ -300,7 +304,7 @@ export class PartitionWriter {
       this.#batches.landed(records.at(-1)!);
       return { outcomes, held };
     } catch (error) {
-      // When a connection ends, that may be reported after a commit took place and before its answer arrives.
+      // If a connection ends, this error may come although the commit succeeded, before its answer arrives.
       if (sent !== null && (tx.broken || isDatabaseAway(error))) throw new CommitUnknown(tx, sent, records, error);
       if (sent === null && !tx.broken) await tx.query(rollback);
       throw missing.length > 0 && isFaultOfRecord(error) ? new Behind(partition, error) : error;
@@ -324,8 +328,8 @@ export class PartitionWriter {
   }
 
   /**
-   * Its rejection never counts as unhandled (`PipelinedClient.query`): the projection behind it may fail first, and is
-   * awaited first.
+   * The rejection of this promise never counts as unhandled (`PipelinedClient.query`). The projection sent after it may
+   * fail first, and is awaited first.
    */
   #append(tx: PipelinedClient, records: readonly LogRecord[]): Promise<unknown> {
     const { statement, values } = combine(appendStatements(this.#options.partition, records), 1);
@@ -345,8 +349,8 @@ export class PartitionWriter {
   }
 
   /**
-   * What others have appended and this read model lacks: all of it, or the first records, as many as one transaction
-   * should project.
+   * The records that other processes have appended and this read model lacks: all of them, or the first ones, as many
+   * as one transaction should project.
    */
   async #readMissing(tx: PipelinedClient, projected: bigint, next: bigint): Promise<readonly LogRecord[]> {
     return batchesOf(await readSome(tx, this.#options.partition, projected, next))[0]!;
@@ -372,7 +376,7 @@ export class PartitionWriter {
           for (const waiter of batch) waiter.reject(new ProjectionBug('no outcome could be read', { cause: error }));
           return;
         }
-        // This process will never be able to look.
+        // This process can never find out.
         if (error instanceof HistoryChanged) break;
       }
       await sleep(unknownDelay);
@@ -381,7 +385,7 @@ export class PartitionWriter {
   }
 }
 
-/** Whether it may be the fault of a single record, which only `catchUp` can find. */
+/** Whether a single record may have caused the error. Only `catchUp` can find that record. */
 function isFaultOfRecord(error: unknown): boolean {
   return (
     isStatementTimeout(error) ||

@@ -1,5 +1,5 @@
 /**
- * The log in a Postgres table: any number of processes append to it, and each append is decided and stored in its own
+ * The log in a Postgres table. Any number of processes append to it. Each append is decided and stored in its own
  * transaction (src/log/README.md).
  */
 import { type EncodedEvent } from '../../language/events/event.ts';
@@ -30,22 +30,22 @@ import { PartitionWriter } from './partition-writer.ts';
 import { PostgresReader } from './postgres-reader.ts';
 import { untilClosed } from '../until-closed.ts';
 
-/** How long to wait before the log is resumed again, in milliseconds. */
+/** How long to wait before resuming the log is tried again, in milliseconds. */
 const resumeDelay = 500;
 
-export interface PostgresLogOptions {
+interface PostgresLogOptions {
   readonly database: Database;
   readonly projector: Projector;
   readonly partitions: number;
   /**
-   * How many events may wait to be appended, and how many bytes of them, over all partitions; past either, appends are
+   * How many events may wait to be appended, and how many bytes, over all partitions. Past either limit, appends are
    * refused.
    */
   readonly queueEventsMax: number;
   readonly queueBytesMax: number;
   /** The newest language of events that all live processes read; absent: this process is the only one. */
   readonly languageMax?: () => number;
-  /** Whether processes that use other read models may append; absent: they do not. */
+  /** Whether processes with other read models may append; absent: they do not. */
   readonly mayBeBehind?: () => boolean;
   /** How long to look for the result of an unanswered commit, in milliseconds. */
   readonly unknownWait: number;
@@ -61,16 +61,16 @@ export class PostgresLog implements EventLog {
   readonly #clock = new LogClock('Postgres');
   readonly #observer: LogObserver;
   readonly #writers: readonly PartitionWriter[];
-  /** The offset behind the last event that this process stored, by partition. */
+  /** The offset after the last event that this process stored, by partition. */
   readonly #landed = new Map<number, bigint>();
   /** By partition. */
   readonly #held: HeldTeams[];
   readonly #queue: AppendQueue;
-  /** Looks how far the log and the read model are. */
+  /** Reads the heads of the log and the progress of the read model. */
   readonly #looks: SharedRuns<readonly Head[]>;
   readonly #catchUp: CatchUp;
   #watch: HeadWatch | null = null;
-  /** Why nothing is appended any more; null while it is. */
+  /** Why this process no longer appends; null while it appends. */
   #lost: string | null = null;
   readonly #failure = Promise.withResolvers<string>();
   #resuming: Promise<void> | null = null;
@@ -124,8 +124,8 @@ export class PostgresLog implements EventLog {
   }
 
   /**
-   * Opens the log and brings the read model to its end. Creates the log unless it exists. Rejects with WrongLog when it
-   * is not the one that the read model was built from.
+   * Opens the log and brings the read model to its end. Creates the log unless it exists. Rejects with WrongLog if the
+   * read model was built from another log.
    */
   static async open(options: PostgresLogOptions, signal: AbortSignal): Promise<PostgresLog> {
     const log = new PostgresLog(
@@ -162,7 +162,7 @@ export class PostgresLog implements EventLog {
       onHeld: (partition, held) => {
         this.#held[partition] = held;
       },
-      // A halted partition would fail again, and keep the others from being caught up.
+      // A halted partition would fail again, and delay catching up the others.
       onBehind: async (partition) => {
         if (!this.#catchUp.halted.has(partition)) await this.#catchUpOrHalt(partition);
       },
@@ -173,12 +173,12 @@ export class PostgresLog implements EventLog {
   }
 
   /**
-   * Postgres lost commits and tells of no new history, so only a process that ran before can know: it resumes the log
-   * for all, and then has to start anew.
+   * Postgres lost commits without a new history, so only a process that was running before can know. It resumes the log
+   * for all processes, and must then restart.
    */
   #lose(partition: number, versions: readonly bigint[]): void {
     if (this.#lost !== null) return;
-    const lost = `partition ${partition} of the log is shorter than it was: Postgres lost commits`;
+    const lost = `partition ${partition} of the log has become shorter: Postgres lost commits`;
     this.#lost = lost;
     const { pool } = this.#options.database;
     const resume = (): Promise<void> => inTransaction(pool, (client) => resumeWithin(client, versions));
@@ -193,7 +193,7 @@ export class PostgresLog implements EventLog {
       () => this.#failure.resolve(lost),
       (error: unknown) => {
         this.#options.logger.error({ err: error }, 'the log could not be resumed');
-        this.#failure.resolve(`${lost}; versions may come again, because the log could not be resumed`);
+        this.#failure.resolve(`${lost}; versions may be issued again, because the log could not be resumed`);
       },
     );
   }
@@ -231,7 +231,7 @@ export class PostgresLog implements EventLog {
 
   readonly isCaughtUp = true;
 
-  /** `open` and every append bring the read model to the end of the log. */
+  /** There is nothing to wait for: `open` and every append bring the read model to the end of the log. */
   async caughtUp(): Promise<void> {
     // There is nothing to wait for.
   }
@@ -285,12 +285,12 @@ export class PostgresLog implements EventLog {
     });
   }
 
-  /** Projects what the log holds beyond the progress. Rejects with NotAppended if the partition has halted. */
+  /** Projects the records of the log after the progress. Rejects with NotAppended if the partition has halted. */
   async catchUp(partition: number): Promise<void> {
     await this.#catchUp.run(partition);
   }
 
-  /** The same, but a partition that halts keeps neither the others nor the process from going on. */
+  /** As `catchUp`, but if the partition halts, the other partitions and the process go on. */
   async #catchUpOrHalt(partition: number): Promise<void> {
     try {
       await this.catchUp(partition);
@@ -302,11 +302,11 @@ export class PostgresLog implements EventLog {
   async close(): Promise<void> {
     this.#closing.abort();
     const { logger } = this.#options;
-    await untilClosed('its looks at the log', Promise.all([this.#watch?.close(), this.#resuming]), logger);
+    await untilClosed('its reads of the log', Promise.all([this.#watch?.close(), this.#resuming]), logger);
     await untilClosed('its appends to the log', Promise.all(this.#writers.map((writer) => writer.idle())), logger);
   }
 
-  /** Queues an event. Throws NotAppended when it cannot be accepted now. */
+  /** Queues an event. Throws NotAppended if it cannot be accepted now. */
   #admit(partition: number, event: EncodedEvent): QueuedEvent {
     if (this.#closing.signal.aborted) throw this.#queue.refuse('stopping', 'the service is stopping', partition);
     if (this.#lost !== null) throw this.#queue.refuse('lost', this.#lost, partition);

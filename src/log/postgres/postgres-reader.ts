@@ -10,7 +10,7 @@ import { allowCopies } from './log-place.ts';
 import { createLogTables } from './log-tables.ts';
 import { insertCopies, moveHead, selectEnd, selectRecords } from './statements.ts';
 
-/** Limits of what is read, and of what is written, at once. */
+/** Limits of one read and of one write. */
 const recordsAtOnce = 1000;
 const bytesAtOnce = 4 * 1024 * 1024;
 
@@ -42,7 +42,7 @@ export async function readSome(
   }));
 }
 
-/** The same, until all are read. */
+/** As `readSome`, until all are read. */
 export async function* readRecords(
   connection: Connection,
   partition: number,
@@ -75,7 +75,7 @@ export class PostgresReader implements RecordLog {
   /** Reads over its own connections. Creates an empty log unless one exists. */
   static async open(url: string): Promise<PostgresReader> {
     const pool = new pg.Pool({ connectionString: url, max: 2, connectionTimeoutMillis: 5000 });
-    // Ignored: the pool replaces an idle connection that breaks.
+    // Errors of idle connections are ignored, because the pool replaces a broken one.
     pool.on('error', () => undefined);
     try {
       await createLogTables(pool, partitionCount);
@@ -120,7 +120,7 @@ export class PostgresReader implements RecordLog {
       });
       if (rowCount !== 1)
         throw new WrongLog(
-          `partition ${partition} does not end at ${offset} and before ${firstTime}, where records were to be copied to: something else writes to it`,
+          `partition ${partition} does not end at ${offset} and before ${firstTime}, but records were to be copied there: another process writes to it`,
         );
       const all = Buffer.concat(records.map(({ bytes }) => bytes));
       await client.query({ ...insertCopies, values: [partition, offset, all, times, firsts, lengths] });

@@ -3,8 +3,8 @@ import type { Statement } from '../../storage/database/pipelined-client.ts';
 import { logSchema } from './log-tables.ts';
 
 /**
- * Advances the head past the records, if it points at the first of them and is not newer than they are; else returns no
- * row.
+ * Advances the head past the records, if it points at the first of them and its time is not later than theirs.
+ * Otherwise returns no row.
  */
 export const moveHead: Statement = {
   name: 'move_head',
@@ -18,7 +18,9 @@ export const insertRecord: Statement = {
   text: `insert into ${logSchema}.records (partition, log_offset, time, bytes) values ($1, $2, $3, $4)`,
 };
 
-/** Inserts records. Their bytes come concatenated and are cut here: an array would be sent in hexadecimal. */
+/**
+ * Inserts records. Their bytes are sent concatenated and are split here, because an array would be sent in hexadecimal.
+ */
 export const insertRecords: Statement = {
   name: 'insert_records',
   text: `insert into ${logSchema}.records (partition, log_offset, time, bytes)
@@ -35,8 +37,8 @@ export const insertCopies: Statement = {
 };
 
 /**
- * At most $4 records, and none behind the one that exceeds $5 bytes. The length of a record is known without reading
- * it.
+ * At most $4 records. Ends with the record that exceeds $5 bytes in total. The length of a record is known without
+ * reading it.
  */
 export const selectRecords: Statement<{ log_offset: bigint | string; time: bigint | string; bytes: Buffer }> = {
   name: 'select_records',
@@ -48,7 +50,7 @@ export const selectRecords: Statement<{ log_offset: bigint | string; time: bigin
     ) counted where coalesce(before, 0) <= $5`,
 };
 
-/** The SHA-256 of the records at these offsets, as far as there are any. */
+/** The SHA-256 of the records at these offsets, for those that exist. */
 export const selectHashes: Statement<{ offset: bigint; hash: Buffer }> = {
   name: 'select_hashes',
   text: `select log_offset as "offset", sha256(bytes) as hash from ${logSchema}.records where partition = $1 and log_offset = any ($2::int8[])`,

@@ -1,4 +1,4 @@
-/** Finds out whether a batch was committed when the answer to its commit was lost. */
+/** Finds out whether a batch was committed if the answer to its commit was lost. */
 import { endBackend } from '../../storage/database/end-backend.ts';
 import type { PipelinedClient } from '../../storage/database/pipelined-client.ts';
 import { begin, rollback } from '../../storage/database/transaction.ts';
@@ -12,18 +12,18 @@ import { answersAttempt } from '../outcomes/recorded-outcome.ts';
 import { lockHead } from './lock-head.ts';
 
 /**
- * What became of a record whose commit was not answered. `held`: it is in the log, and its team is in quarantine. Null:
- * it has no effect.
+ * The result for a record whose commit was not answered. `held`: the record is in the log, and its team is in
+ * quarantine. Null: it has no effect.
  */
 export type Fate = Outcome | 'held' | null;
 
-/** A commit was sent and not answered: it may have taken place, or may yet. */
+/** A commit was sent and not answered. It may have succeeded, or may still succeed. */
 export class CommitUnknown extends Error {
   override readonly name = 'CommitUnknown';
   readonly backendId: number;
-  /** When it was sent, by `performance.now`. */
+  /** When the commit was sent, by `performance.now`. */
   readonly sent: number;
-  /** The records that it would have appended. */
+  /** The records that the commit would have appended. */
   readonly records: readonly LogRecord[];
 
   constructor(tx: PipelinedClient, sent: number, records: readonly LogRecord[], cause: unknown) {
@@ -35,9 +35,9 @@ export class CommitUnknown extends Error {
 }
 
 /**
- * What became of each record of a batch, whose commands these are. Conclusive, because it first waits until the backend
- * that served the connection is gone and locks the head. Null while that backend still runs, and while a record is in
- * the log and the read model is behind it.
+ * The result for each record of a batch with these commands. It is conclusive, because this first waits until the
+ * backend of the connection has ended, and then locks the head. Null while that backend still runs, and while a record
+ * is in the log but the read model is behind it.
  */
 export async function findCommitted(
   tx: PipelinedClient,
@@ -49,14 +49,14 @@ export async function findCommitted(
   if (ended.rows[0]?.ended === false) return null;
   void tx.query(begin);
   await tx.query(lockHead, [partition]);
-  // In one snapshot: a release decides what is held, and ends the quarantine.
+  // In one snapshot, because a release decides held events and ends the quarantine.
   const { next, held, outcomes } = await findProgressAndOutcomes(tx, partition, commandIds);
   const byCommand = new Map(outcomes.map((recorded) => [recorded.commandId, recorded]));
   const decided = records.map((place, at) => {
     const recorded = byCommand.get(commandIds[at]!);
     return recorded && answersAttempt(recorded, { place, notAfter: null }) ? recorded.outcome : null;
   });
-  // A record that was projected and is not held has no effect if it has no outcome, wherever it is.
+  // If a record was projected, is not held and has no outcome, it has no effect, wherever it is.
   const isHeld = ({ event }: LogRecord): boolean => held.since.has(teamOf(event!.data));
   const doubtful = records.filter((record, at) => decided[at] === null && (record.offset >= next || isHeld(record)));
   const inLog = await findInLog(tx, partition, doubtful);
@@ -65,7 +65,7 @@ export async function findCommitted(
   return records.map((record, at) => decided[at] ?? (inLog.has(record) ? 'held' : null));
 }
 
-/** Those of the records that are in the log. Another process may have appended others at their offsets. */
+/** The records of the batch that are in the log. Another process may have appended other records at their offsets. */
 async function findInLog(
   tx: PipelinedClient,
   partition: number,

@@ -1,20 +1,20 @@
-/** Advances the progress of a partition with the batch that is stored. */
+/** Advances the progress of a partition, together with storing a batch. */
 import { bind, type BoundStatement } from '../../storage/database/combine.ts';
 import type { Statement } from '../../storage/database/pipelined-client.ts';
 import type { Entry } from '../batch/entry.ts';
 import { readGaps, type Versions } from './versions.ts';
 
 /** The columns of a partition's progress that decisions and look-ups depend on. */
-export interface StoredMark {
+interface StoredMark {
   readonly base: bigint;
   /** The gaps of `Versions`, as JSON. */
   readonly gaps: string;
   /**
-   * Raised when compaction moves rows or garbage collection drops segments. What was loaded under another layout must
-   * be loaded again.
+   * Raised when compaction moves rows or garbage collection drops segments. Objects that were loaded under another
+   * layout must be loaded again.
    */
   readonly layout: bigint;
-  /** The teams whose events are held, as JSON. Raises the layout whenever it changes. */
+  /** The teams whose events are held, as JSON. Each change of it raises the layout. */
   readonly held: string;
 }
 
@@ -26,19 +26,19 @@ const advance: Statement<StoredMark> = {
     returning base, gaps, layout, held`,
 };
 
-/** What a batch was decided on that was not loaded in its transaction. */
-export interface Assumed {
+/** The assumptions of a batch that was decided outside its storing transaction. */
+interface Assumed {
   /** The layout under which rows were loaded. */
   readonly layout: bigint;
   /**
-   * The hash of the record before the batch. If Postgres lost commits, the progress may be at this offset again, behind
+   * The hash of the record before the batch. If Postgres lost commits, the progress may return to this offset after
    * other records.
    */
   readonly hashBefore: Uint8Array;
 }
 
-/** The progress behind a batch. `lastHash`: the hash of its last record. */
-export interface Advance {
+/** The progress after a batch. `lastHash`: the hash of its last record. */
+interface Advance {
   readonly partition: number;
   readonly entries: readonly Entry[];
   readonly lastHash: Uint8Array;
@@ -48,8 +48,8 @@ export interface Advance {
 }
 
 /**
- * Advances the progress past the records if it stands at the first of them, what was assumed holds, and the partition
- * has not halted; returns a row with the mark, or none.
+ * Advances the progress past the records, if it is at the first of them, the assumptions hold, and the partition has
+ * not halted. Returns a row with the mark, or no row.
  */
 export function advanceProgress({ partition, entries, lastHash, epoch, assumed }: Advance): BoundStatement<StoredMark> {
   const first = entries[0]!.record;
@@ -67,7 +67,7 @@ export function advanceProgress({ partition, entries, lastHash, epoch, assumed }
   ]);
 }
 
-/** The ID of the log, if it begins with these records. Elsewhere a GenerationStarted names nothing. */
+/** The ID of the log, if these records begin it. At any other place a GenerationStarted names nothing. */
 function logIdOf([first]: readonly Entry[]): string | null {
   const { record, event } = first!;
   return record.offset === 0n && event.data.type === 'GenerationStarted' ? event.data.logId : null;
@@ -82,12 +82,12 @@ const store: Statement = {
   text: 'update progress set base = $2, gaps = $3 where partition = $1',
 };
 
-/** Stores the versions of a partition from its progress on. */
+/** Stores the versions that a partition has from its progress on. */
 export function storeVersions(partition: number, { base, gaps }: Versions): BoundStatement {
   return bind(store, [partition, base, encodeGaps(gaps)]);
 }
 
-/** Gaps as they are stored. */
+/** The stored form of gaps. */
 export function encodeGaps(gaps: Versions['gaps']): string {
   return JSON.stringify(gaps.map(({ from, to }) => [String(from), String(to)]));
 }

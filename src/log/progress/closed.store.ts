@@ -1,16 +1,16 @@
 /**
- * Closes a read model to the log in Kafka, when that moves to Postgres: nobody can take a partition over, so nothing
- * that is appended there later has an effect; and nobody can mark one as contradicted, because it is projected further
- * than the log in Kafka goes. A trigger refuses it, to processes of any version.
+ * Closes a read model to the log in Kafka when the log moves to Postgres. A trigger then refuses two updates, of
+ * processes of any version. No process can take a partition over, so later appends to Kafka have no effect. And no
+ * process can mark a partition as contradicted because its progress is past the end of the log in Kafka.
  */
 import type pg from 'pg';
 import { allowWrites, areWritesRefused, refuseWrites } from '../../storage/database/refusing-trigger.ts';
 import { logSchema } from '../postgres/log-tables.ts';
 
-/** Begins the reason that stands in the progress while the log moves. */
+/** The stored halt reason while the log moves. Must not change: other versions look for this text. */
 const closedReason = 'the log in Kafka is closed: it moves, or has moved, to Postgres';
 
-/** Fences off all owners, and takes no appends and no takeovers from then on. */
+/** Fences off all owners. From then on appends and takeovers are refused. */
 export async function closeToKafka(client: pg.ClientBase): Promise<void> {
   await client.query('lock table progress in share row exclusive mode');
   await allowWrites(client, 'progress');
@@ -21,7 +21,7 @@ export async function closeToKafka(client: pg.ClientBase): Promise<void> {
   await refuseTakeovers(client, 'progress');
 }
 
-/** Closes the read model in the schema `to` if that in `from` is closed, whose place it takes. */
+/** Closes the read model in the schema `to` if the one in `from`, which it replaces, is closed. */
 export async function keepClosedToKafka(client: pg.ClientBase, from: string, to: string): Promise<void> {
   if (await areWritesRefused(client, `${from}.progress`)) await refuseTakeovers(client, `${to}.progress`);
 }
@@ -42,16 +42,16 @@ async function refuseTakeovers(client: pg.ClientBase, table: string): Promise<vo
   });
 }
 
-/** Lets partitions be taken over, and projected, again. */
+/** Lets partitions be taken over and projected again. */
 export async function openToKafka(client: pg.ClientBase): Promise<void> {
   await allowWrites(client, 'progress');
   await client.query('update progress set halted = null, contradicted = false where halted = $1', [closedReason]);
 }
 
-/** Lets the log in Postgres be projected, and that in Kafka no more. */
+/** Lets the log in Postgres be projected, but no longer the log in Kafka. */
 export async function openToPostgres(client: pg.ClientBase): Promise<void> {
   await client.query('update progress set halted = null, contradicted = false where halted = $1', [closedReason]);
 }
 
-/** Lets the transaction raise epochs all the same: a read model takes the place of another one. */
+/** Still lets this transaction raise epochs, because it replaces a read model by another. */
 export const allowNewEpochs = `set local tablog.epochs = 'on'`;

@@ -5,14 +5,14 @@ import { parseHeldTeams, type HeldTeams } from '../quarantine/held-teams.ts';
 
 /** The progress of a partition, as stored. */
 export interface Progress {
-  /** The next offset to be projected, and the time of the record before it. */
+  /** The next offset to project, and the time of the record before it. */
   readonly next: bigint;
   readonly time: number;
   /** The version of an event is this base plus its offset. */
   readonly base: bigint;
-  /** A fencing token: raised at each takeover. */
+  /** A fencing token: each takeover raises it. */
   readonly epoch: bigint;
-  /** The log that the read model was built from; null when nothing has been projected yet. */
+  /** The log that the read model was built from; null if nothing has been projected yet. */
   readonly logId: string | null;
   /** SHA-256 of the record before `next`. */
   readonly lastHash: Uint8Array | null;
@@ -20,7 +20,7 @@ export interface Progress {
   readonly halted: string | null;
   /** Whether it has halted because its log contradicts the read model. */
   readonly contradicted: boolean;
-  /** Whether it was ever projected to the end of its log. */
+  /** Whether the partition was ever projected to the end of its log. */
   readonly caughtUp: boolean;
   /** The teams in quarantine. */
   readonly held: HeldTeams;
@@ -29,12 +29,12 @@ export interface Progress {
 const columns =
   'next, time, base, epoch, log_id as "logId", last_hash as "lastHash", halted, contradicted, caught_up as "caughtUp", held';
 
-/** The progress of all partitions, in their order. Rejects when Postgres is away. */
+/** The progress of all partitions, in order. Rejects if Postgres is away. */
 export async function readProgress(pool: pg.Pool): Promise<Progress[]> {
   return (await readProgressNow(pool)).progress;
 }
 
-/** The same through any connection, with the time of the server in milliseconds since 1970. */
+/** As `readProgress`, through any connection, with the time of the server in milliseconds since 1970. */
 export async function readProgressNow(
   connection: Connection,
 ): Promise<{ readonly progress: Progress[]; readonly serverTime: number }> {
@@ -46,8 +46,8 @@ export async function readProgressNow(
 }
 
 /**
- * For each partition of the read model in this schema, the next offset, the version behind the last event that was
- * projected, and whether its log contradicts it.
+ * For each partition of the read model in this schema: the next offset, the version after the last projected event, and
+ * whether the log contradicts the read model.
  */
 export async function selectVersions(
   client: pg.ClientBase,
@@ -74,25 +74,25 @@ export async function readProgressOf(pool: pg.Pool, partition: number): Promise<
 }
 
 /**
- * Raises an epoch at random, so that none is given out twice although Postgres may lose the commit of a takeover, with
- * a timeline or with the end of its disk. There is room for millions of takeovers. An odd epoch belongs to an owner; an
- * even one to nobody, because a process proves the log.
+ * Raises an epoch at random. So no epoch is issued twice, although Postgres may lose the commit of a takeover with a
+ * timeline or with the end of its disk. There is room for millions of takeovers. An odd epoch belongs to an owner. An
+ * even one belongs to nobody, because a process is proving the log.
  */
 const nextEpoch = `epoch + 2 + floor(random() * ${2 ** 40})::int8`;
 const ownedEpoch = `((${nextEpoch}) | 1)`;
 const fencedEpoch = `((${nextEpoch}) & -2::int8)`;
 
 /**
- * Whether this is the epoch of a partition that a process has fenced off (`fenceOff`), and that nobody has taken over
- * since.
+ * Whether a process has fenced the partition off (`fenceOff`) and no process has taken it over since. `epoch`: its
+ * present one.
  */
 export function isFenced(epoch: bigint): boolean {
   return epoch % 2n === 0n;
 }
 
 /**
- * Takes a partition over: fences off its former owner, and lets it be projected again unless its log contradicts the
- * read model.
+ * Takes a partition over: fences off its former owner. A halted partition can be projected again, unless its log
+ * contradicts the read model.
  */
 export async function takeOver(pool: pg.Pool, partition: number): Promise<Progress> {
   const { rows } = await pool.query<ProgressRow>(
@@ -103,10 +103,10 @@ export async function takeOver(pool: pg.Pool, partition: number): Promise<Progre
 }
 
 /**
- * Sees to it that the epoch of a partition is above `seen`, which was read before: raises it unless somebody else has
- * since. So whoever owned the partition at that time can no longer store anything that it had read by then, and has to
- * take it over anew. Epochs below `seen` come back if Postgres loses commits, and count as no rise. Resolves to the
- * progress.
+ * Ensures that the epoch of a partition is above `seen`, which was read earlier: raises it unless another process has
+ * raised it since. So the owner of that time can no longer store anything that it had read by then, and must take the
+ * partition over again. If Postgres lost commits, epochs below `seen` may return; they do not count as raised. Resolves
+ * to the progress.
  */
 export async function fenceOff(pool: pg.Pool, partition: number, seen: bigint): Promise<Progress> {
   const {
@@ -117,13 +117,13 @@ export async function fenceOff(pool: pg.Pool, partition: number, seen: bigint): 
   );
   if (fenced !== undefined) return toProgress(fenced);
   const progress = await readProgressOf(pool, partition);
-  // Between the two statements Postgres may have lost the commit that raised it.
+  // Between the two statements, Postgres may have lost the commit that raised the epoch.
   return progress.epoch > seen ? progress : fenceOff(pool, partition, seen);
 }
 
 /**
- * Notes that the log of a partition contradicts the read model, and how. From then on nobody can store anything for the
- * partition. An earlier contradiction stays.
+ * Records that the log of a partition contradicts the read model, and how. From then on no process can store anything
+ * for the partition. An earlier contradiction stays.
  */
 export async function noteContradicted(pool: pg.Pool, partition: number, reason: string): Promise<void> {
   const values = [partition, reason];
@@ -133,7 +133,7 @@ export async function noteContradicted(pool: pg.Pool, partition: number, reason:
   );
 }
 
-/** Lets partitions be projected again whose logs have been proved to match the read model. */
+/** Lets partitions be projected again after their logs were proved to match the read model. */
 export async function clearContradictions(pool: pg.Pool, partitions: readonly number[]): Promise<void> {
   await pool.query(
     'update progress set halted = null, contradicted = false where partition = any($1) and contradicted',
@@ -141,7 +141,7 @@ export async function clearContradictions(pool: pg.Pool, partitions: readonly nu
   );
 }
 
-/** Notes why a partition has halted, unless its epoch was raised meanwhile. Resolves to whether it was not. */
+/** Records why a partition has halted, unless its epoch has changed. Resolves to whether it was recorded. */
 export async function noteHalted(pool: pg.Pool, partition: number, epoch: bigint, reason: string): Promise<boolean> {
   const values = [partition, String(epoch), reason];
   const { rowCount } = await pool.query(
@@ -152,8 +152,8 @@ export async function noteHalted(pool: pg.Pool, partition: number, epoch: bigint
 }
 
 /**
- * Notes why the event at `offset` could not be projected, with the log in Postgres. Unlike a halt, that keeps no other
- * process from projecting it.
+ * With the log in Postgres, records why the event at `offset` could not be projected. Unlike a halt, this does not
+ * prevent other processes from projecting it.
  */
 export async function noteFailure(pool: pg.Pool, partition: number, offset: bigint, reason: string): Promise<void> {
   await pool.query('update progress set failed_at = next, failure = $3 where partition = $1 and next = $2', [
@@ -163,7 +163,7 @@ export async function noteFailure(pool: pg.Pool, partition: number, offset: bigi
   ]);
 }
 
-/** By partition, why the next event could not be projected (`noteFailure`). Rejects when Postgres is away. */
+/** Why the next event could not be projected (`noteFailure`), by partition. Rejects if Postgres is away. */
 export async function readFailures(pool: pg.Pool): Promise<ReadonlyMap<number, string>> {
   const { rows } = await pool.query<{ partition: number; failure: string }>(
     'select partition, failure from progress where failed_at = next',
@@ -171,7 +171,7 @@ export async function readFailures(pool: pg.Pool): Promise<ReadonlyMap<number, s
   return new Map(rows.map(({ partition, failure }) => [partition, failure]));
 }
 
-/** Notes that a partition was projected to the end of its log, unless somebody else has taken it over. */
+/** Records that a partition was projected to the end of its log, unless another process has taken it over. */
 export async function noteCaughtUp(pool: pg.Pool, partition: number, epoch: bigint): Promise<void> {
   const values = [partition, String(epoch)];
   await pool.query(

@@ -3,7 +3,7 @@ import { namedBy } from '../../language/events/event-names.ts';
 import type { Event } from '../../language/events/event.ts';
 
 /**
- * Versions that stand for nothing: those of events that were lost, and those that were left out when the log was
+ * A range of versions that stand for nothing: those of lost events, and those that were skipped when the log was
  * resumed.
  */
 export interface Gap {
@@ -23,14 +23,14 @@ export function readGaps(text: string): readonly Gap[] {
   return (JSON.parse(text) as [string, string][]).map(([from, to]) => ({ from: BigInt(from), to: BigInt(to) }));
 }
 
-/** The versions from an event on. The base never falls, so a LogResumed that comes again changes nothing. */
+/** The versions from an event on. The base never falls, so a repeated LogResumed changes nothing. */
 export function versionsAt({ data }: Event, offset: bigint, before: Versions): Versions {
   const base = namedBy(data, 'base');
   if (base === null || base <= before.base) return before;
   return { base, gaps: [...before.gaps, { from: before.base + offset, to: base + offset }] };
 }
 
-/** Whether they may change with these records. Such records are not decided ahead. */
+/** Whether these records may change the versions. If so, they are not decided ahead. */
 export function changesVersions(entries: readonly { readonly event: Event }[]): boolean {
   return entries.some(({ event }) => namedBy(event.data, 'base') !== null);
 }

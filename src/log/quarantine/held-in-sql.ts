@@ -1,20 +1,20 @@
-/** What statements say of teams in quarantine. */
+/** SQL conditions on teams in quarantine. */
 
 /**
- * Join it on `partition`, under a name, for the log `time` by which the garbage of each partition is judged. It stands
- * still while events are held: they will look up what there was at their own time.
+ * Join this on `partition`, under a name, to get the log `time` that determines the garbage of each partition. While
+ * events are held, this time does not advance, because these events will look up the state of their own time.
  */
 export const garbageTimes = `(
   select partition, least(time, (select min(time) from quarantines
   where quarantines.partition = progress.partition)) as time from progress)`;
 
 /**
- * SQL: the rows of `select` for each partition, under the name `old`; it names the partition's log time as
- * `progress.time`, and orders and limits itself. So one partition that stands still, and what is kept there, does not
- * hide what is old in others.
+ * SQL: the rows of `select` for each partition, under the name `old`. `select` refers to the partition's log time as
+ * `progress.time`, and has its own order and limit. So a partition that stands still keeps its garbage without hiding
+ * that of others.
  */
 export const oldestOfPartitions = (select: string): string =>
   `${garbageTimes} progress cross join lateral (${select}) old`;
 
-/** Whether a team of `teams` is in no quarantine. Events about others would only be held, too. */
+/** Whether a team in `teams` is not in quarantine. An event about a team in quarantine would only be held, too. */
 export const isNotHeld = `not exists (select from quarantines where quarantines.partition = teams.partition and quarantines.team_id = teams.id)`;

@@ -1,15 +1,15 @@
 /**
- * The teams of a partition whose events are held, because one of them cannot be projected (ARCHITECTURE.md,
- * "quarantine"). They stand in the row of the partition's progress: whoever advances that has the teams that are held
- * at that very offset.
+ * The teams of a partition whose events are held because one of them cannot be projected (ARCHITECTURE.md,
+ * "quarantine"). They are stored in the row of the partition's progress, so a batch that advances the progress reads
+ * the teams that are held at exactly its offset.
  */
 import { type EventData } from '../../language/events/event.ts';
 import { teamOf } from '../../language/events/event-names.ts';
 
 export interface HeldTeams {
-  /** As they are stored: JSON from team ID to `since`. */
+  /** The stored form: JSON from team ID to `since`. */
   readonly text: string;
-  /** By team, the log time in milliseconds since when it is held. */
+  /** By team, the log time in milliseconds since which its events are held. */
   readonly since: ReadonlyMap<string, number>;
 }
 
@@ -20,7 +20,7 @@ export function parseHeldTeams(text: string): HeldTeams {
   return { text, since: new Map(Object.entries(JSON.parse(text) as Record<string, number>)) };
 }
 
-/** Why an event of a team that is held is not appended. */
+/** Why an event of a held team is not appended. */
 export function heldMessage(data: EventData): string {
   return `team ${teamOf(data)} is in quarantine: one of its events cannot be projected; see \`tablog quarantine list\``;
 }

@@ -11,22 +11,22 @@ import type { Versions } from '../progress/versions.ts';
 export interface Quarantine {
   readonly partition: number;
   readonly teamId: string;
-  /** The event that failed last, and why. */
+  /** The event that failed last, and the reason. */
   readonly failedOffset: bigint;
   readonly reason: string;
   /** The time of the first event that failed, in milliseconds. */
   readonly since: number;
-  /** The first offset whose event may be held; no record from there on is earlier than `time`. */
+  /** The offset of the first event that may be held. No record from there on has a time below `time`. */
   readonly next: bigint;
   readonly time: number;
   /** The versions of the partition at `next`. */
   readonly versions: Versions;
 }
 
-/** The longest reason that is stored, in characters: an error may quote a whole row. */
+/** The maximum length of a stored reason, in characters: an error may quote a whole row. */
 const reasonLengthMax = 500;
 
-/** One statement: the quarantine and the progress past the event are stored together, or neither is. */
+/** One statement, so that the quarantine and the progress past the event are stored together, or neither is. */
 const begin: Statement<{ next: bigint }> = {
   name: 'begin_quarantine',
   text: `with moved as (
@@ -39,7 +39,8 @@ const begin: Statement<{ next: bigint }> = {
 };
 
 /**
- * Holds the events of a team from this record on, if the progress of its partition is there; returns a row if it was.
+ * Holds the events of a team from this record on, if the progress of its partition is at the record. Returns a row if
+ * it was.
  */
 export function beginQuarantine(record: LogRecord, teamId: string, reason: string, epoch: bigint): BoundStatement {
   const { partition, offset, time } = record;
@@ -51,14 +52,14 @@ const fail: Statement = {
   text: 'update quarantines set failed_offset = $3, reason = $4 where partition = $1 and team_id = $2 and next = $3',
 };
 
-/** Notes that the event failed at which the release of the team stands. */
+/** Records that the event failed that the release of the team has reached. */
 export function failQuarantine({ partition, teamId }: Quarantine, offset: bigint, reason: string): BoundStatement {
   return bind(fail, [partition, teamId, offset, shortened(reason)]);
 }
 
 /**
- * Locks the progress of a partition, as storing a batch does. `table`: the OID of the table that was locked, which is
- * another one in each read model; none takes the place of this one until the transaction ends.
+ * Locks the progress of a partition, as storing a batch does. `table`: the OID of the locked table, which differs
+ * between read models. Until the transaction ends, no read model can replace this one.
  */
 export const lockProgress: Statement<{ next: bigint; table: bigint }> = {
   name: 'lock_progress',
@@ -66,8 +67,8 @@ export const lockProgress: Statement<{ next: bigint; table: bigint }> = {
 };
 
 /**
- * Where a quarantine is. No row: the team is in none. Only a statement that begins under the lock sees what others did
- * before.
+ * The place of a quarantine. No row: the team is not in quarantine. Only a statement that begins under the lock sees
+ * earlier changes of others.
  */
 export const selectQuarantine: Statement<{ next: bigint; time: bigint; base: bigint; gaps: string }> = {
   name: 'select_quarantine',
@@ -79,7 +80,7 @@ const move: Statement = {
   text: 'update quarantines set next = $3, time = $4, base = $5, gaps = $6 where partition = $1 and team_id = $2',
 };
 
-/** The events of the team up to this record have been released. `versions`: those behind it. */
+/** The events of the team up to this record have been released. `versions`: those after it. */
 export function moveQuarantine(
   { partition, teamId }: Quarantine,
   { offset, time }: LogRecord,
@@ -94,18 +95,20 @@ const end: Statement = {
     update progress set layout = layout + 1, held = (held::jsonb - $2::text)::text where partition = $1`,
 };
 
-/** The events of the team are projected again. The quarantine must be locked, and at the progress. */
+/**
+ * Lets the events of the team be projected again. The quarantine must be locked, and must have reached the progress.
+ */
 export function endQuarantine({ partition, teamId }: Quarantine): BoundStatement {
   return bind(end, [partition, teamId]);
 }
 
-/** All quarantines, the oldest first. Rejects when Postgres is away. */
+/** All quarantines, the oldest first. Rejects if Postgres is away. */
 export async function readQuarantines(pool: pg.Pool): Promise<Quarantine[]> {
   const { rows } = await pool.query<QuarantineRow>(`${selectQuarantines} order by since, team_id`);
   return rows.map(toQuarantine);
 }
 
-/** The quarantine of a team; null if it is in none. Rejects when Postgres is away. */
+/** The quarantine of a team; null if it is not in quarantine. Rejects if Postgres is away. */
 export async function findQuarantine(pool: pg.Pool, teamId: string): Promise<Quarantine | null> {
   const {
     rows: [found],

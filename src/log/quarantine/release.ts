@@ -1,11 +1,11 @@
 /**
- * Releases a team from quarantine: decides the events that were held, at their own offsets, times and versions, beside
- * whoever projects the partition. The data of a team depends only on its own events, so deciding these later gives the
- * same result.
+ * Releases a team from quarantine: decides the held events at their own offsets, times and versions, beside the process
+ * that projects the partition. The data of a team depends only on its own events, so deciding them later gives the same
+ * result.
  *
  * Each step locks the progress of the partition, as storing a batch does. So steps of two releases, batches and
- * compaction never mix, and no step depends on who owns the partition. Nor does a step store what an earlier one
- * remembers of a read model that was replaced since.
+ * compaction never mix, and no step depends on the owner of the partition. If the read model is replaced, the next step
+ * drops everything that an earlier one remembers of the old one.
  */
 import type { Database } from '../../storage/database/database.ts';
 import { isDatabaseAway } from '../../storage/database/database-away.ts';
@@ -30,18 +30,20 @@ export interface ReleaseOptions {
   readonly database: Pick<Database, 'writers' | 'pool'>;
   readonly projector: Projector;
   readonly log: Pick<LogReader, 'read'>;
-  /** Told how many records of the partition have been gone through since the release began, of how many. */
+  /**
+   * Called with the number of records of the partition that were processed since the release began, and their total.
+   */
   readonly onProgress: (done: number, of: number) => void;
   readonly signal: AbortSignal;
 }
 
-/** A release that runs. */
+/** A running release. */
 interface Release extends ReleaseOptions {
   /** The table of progress (its OID) in the read model that the projector remembers; null: it remembers none. */
   remembered: bigint | null;
 }
 
-/** An event of the team failed again: the team stays in quarantine there. */
+/** An event of the team failed again, so the team stays in quarantine from that event on. */
 export class ReleaseFailed extends Error {
   override readonly name = 'ReleaseFailed';
   readonly offset: bigint;
@@ -55,12 +57,12 @@ export class ReleaseFailed extends Error {
   }
 }
 
-/** How many records are read while the partition is locked: as many as a read or two gives. */
+/** The maximum of records that are read while the partition is locked: about as many as one or two reads return. */
 const readUnderLockMax = 500n;
 
 /**
- * Resolves once the team is in no quarantine. Rejects with ReleaseFailed if an event still cannot be projected, with
- * the reason of `signal`, and with errors that `isDatabaseAway` recognizes. The next release goes on from there.
+ * Resolves once the team is not in quarantine. Rejects with ReleaseFailed if an event still cannot be projected, with
+ * the reason of `signal`, and with errors that `isDatabaseAway` recognizes. The next release continues there.
  */
 export async function releaseTeam(teamId: string, options: ReleaseOptions): Promise<void> {
   const {
@@ -81,7 +83,7 @@ export async function releaseTeam(teamId: string, options: ReleaseOptions): Prom
       if (projected - quarantine.next <= readUnderLockMax && (await finish(quarantine, running))) continue;
       await goOn(quarantine, projected, running);
     } catch (error) {
-      // Another release of this team did the same, or another read model took the place of this one.
+      // Another release of this team did the same, or another read model has replaced this one.
       if (!(error instanceof ProgressMoved) && !isConflict(error)) throw error;
     }
   }
@@ -111,8 +113,8 @@ async function goOn(quarantine: Quarantine, to: bigint, running: Release): Promi
 
 /**
  * Releases the remaining events and ends the quarantine in one transaction, during which the partition takes no new
- * events. Returns false, and does nothing, if there are too many events, or one fails: then the events before it have
- * to be released first.
+ * events. Returns false, and does nothing, if there are too many events or if one fails. The events before it must then
+ * be released first.
  */
 async function finish(quarantine: Quarantine, running: Release): Promise<boolean> {
   const { database, projector, log } = running;
@@ -137,12 +139,12 @@ async function finish(quarantine: Quarantine, running: Release): Promise<boolean
   }
 }
 
-/** What is held, as it stands under the lock. */
+/** The state of the quarantine, read under the lock. */
 type Held = Pick<Quarantine, 'time' | 'versions'>;
 
 /**
- * Locks the partition, and gives its progress. Throws ProgressMoved if the quarantine does not stand at `next`, and if
- * the read model is not the one that the projector remembers: then it has forgotten that.
+ * Locks the partition, and returns its progress. Throws ProgressMoved if the quarantine is not at `next`. If the read
+ * model is not the one that the projector remembers, makes the projector forget it and throws ProgressMoved.
  */
 async function lock(
   tx: Tx,
@@ -166,8 +168,8 @@ async function lock(
 }
 
 /**
- * Decides the events of the team among the records, and moves its quarantine behind them. Resolves when all of it is
- * sent.
+ * Decides the events of the team among the records, and moves the team's quarantine past them. Resolves when all
+ * statements are sent.
  */
 async function release(
   tx: Tx,
@@ -178,14 +180,14 @@ async function release(
 ): Promise<{ readonly stored: Promise<void> }> {
   let last = time;
   const inLogTime = records.map((record) => {
-    // As when they were projected: brokers' clocks may differ, the log's time never falls.
+    // As in the first projection: brokers' clocks may differ, but the log's time never falls.
     last = Math.max(last, record.time);
     return { ...record, time: last };
   });
   const decided = await projector.projectHeld(tx, quarantine.teamId, inLogTime, before);
   const moved = run(tx, moveQuarantine(quarantine, inLogTime.at(-1)!, decided.versions));
   moved.catch(() => undefined);
-  // If an event fails, what follows in the transaction fails too, but does not say why.
+  // If an event fails, the later statements of the transaction also fail, but their errors do not say why.
   const stored = decided.stored.then(() => moved);
   stored.catch(() => undefined);
   return { stored };

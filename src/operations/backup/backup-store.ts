@@ -1,4 +1,4 @@
-/** Where backups are kept: objects with names, in a folder or in an S3 bucket. */
+/** The place of backups: objects with names, in a folder or in an S3 bucket. */
 import type { Readable } from 'node:stream';
 
 /** An object in the store. */
@@ -8,16 +8,17 @@ export interface KeptObject {
   readonly storedAt: number;
 }
 
-/**
- * Names have the form `packs/ab/abcd...`. A name is written whole or not at all, and what was written survives a power
- * failure.
- */
+/** Names have the form `packs/ab/abcd...`. An object is stored whole or not at all, and survives a power failure. */
 export interface BackupStore {
   /**
-   * Stores an object of `size` bytes, at most 5 GiB as S3 takes in one piece, in the place of one that has this name.
+   * Stores an object of `size` bytes. An object of the same name is replaced. At most 5 GiB, because S3 takes no more
+   * in one request.
    */
   put(name: string, content: Uint8Array | AsyncIterable<Uint8Array>, size: number): Promise<void>;
-  /** Null if there is none. The caller reads the stream to its end or destroys it. */
+  /**
+   * The content of an object; null if there is none of this name. The caller must read the stream to its end or destroy
+   * it.
+   */
   read(name: string): Promise<Readable | null>;
   /** Null if there is none. */
   find(name: string): Promise<KeptObject | null>;
@@ -29,11 +30,11 @@ export interface BackupStore {
 }
 
 /**
- * Told how far taking, verifying or restoring a backup is: that `done` of `of` things of this kind are behind it. `of`
- * null: nobody knows how many there are.
+ * Called with the progress of taking, verifying or restoring a backup: `done` of `of` things of this kind are done.
+ * `of` is null if their number is unknown.
  */
 export type OnProgress = (kind: ProgressKind, done: number, of: number | null) => void;
-export type ProgressKind =
+type ProgressKind =
   | 'packs'
   | 'digested rows'
   | 'pieces of tables'

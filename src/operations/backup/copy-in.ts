@@ -9,10 +9,10 @@ import type { TableCopy } from './manifest.ts';
 import { readPacks } from './packs.ts';
 import { columnList, tableName } from './stored-tables.ts';
 
-/** How many tables are filled, and indexes made, at once. */
+/** How many tables are filled, or indexes built, at once. */
 const atOnce = 3;
 
-/** Adds the rows of a set to a table. Rejects with BackupError if they are not as many as were stored. */
+/** Adds the rows of a set to a table. Rejects with BackupError if their number differs from the manifest's. */
 export async function copyIn(
   client: pg.ClientBase,
   schema: string,
@@ -27,11 +27,13 @@ export async function copyIn(
     );
     await pipeline(Readable.from(readPacks(store, packs), { objectMode: false }), stream);
     if (stream.rowCount !== rows)
-      throw new BackupError(`${stream.rowCount} rows of ${name} were restored, not ${rows}.`);
+      throw new BackupError(`${stream.rowCount} rows of ${name} were restored, but the set has ${rows}.`);
   }
 }
 
-/** The indexes of a schema while its tables are filled without them, which is several times faster. */
+/**
+ * Keeps the definitions of a schema's indexes while its tables are filled without them, which is several times faster.
+ */
 export class IndexesAside {
   readonly #pool: pg.Pool;
   readonly #statements: readonly string[];
@@ -53,7 +55,7 @@ export class IndexesAside {
         where relnamespace = $1::regnamespace and not exists (select from pg_constraint where conindid = indexrelid)`,
       [schema],
     );
-    // In one transaction: each that removes files waits for the disk.
+    // Drop all in one transaction: each transaction that removes files waits for the disk.
     await pool.query(rows.map(({ drop }) => drop).join(';\n'));
     return new IndexesAside(
       pool,
@@ -61,7 +63,7 @@ export class IndexesAside {
     );
   }
 
-  /** Makes the indexes again. */
+  /** Builds the indexes again. */
   async putBack(signal: AbortSignal, onProgress: OnProgress): Promise<void> {
     let done = 0;
     await this.inParallel([...this.#statements], async (client, statement) => {
@@ -73,8 +75,8 @@ export class IndexesAside {
   }
 
   /**
-   * Works on items, which it takes out of the list, several at a time. Rejects with the first error, once nothing is
-   * under way.
+   * Works on several items at a time, and takes them out of the list. After an error it waits for the work under way,
+   * then rejects with that error.
    */
   async inParallel<T>(waiting: T[], work: (client: pg.PoolClient, item: T) => Promise<void>): Promise<void> {
     const failed = new AbortController();

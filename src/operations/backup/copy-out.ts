@@ -1,6 +1,6 @@
 /**
- * Copies tables out of snapshots of Postgres, over several connections. A snapshot is of one partition, and is closed
- * when that is copied.
+ * Copies tables from snapshots of Postgres, over several connections. Each snapshot serves one partition, and is closed
+ * when that partition is copied.
  */
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
@@ -12,19 +12,21 @@ import { keysOfPartition, rowsOfPartition, type KeyRange } from './rows-of-parti
 import { columnList, tableName, type CopiedTable } from './stored-tables.ts';
 
 /**
- * A snapshot keeps Postgres from removing dead rows: more connections close it sooner, and leave less for the service.
+ * How many connections copy at once. A snapshot keeps Postgres from removing dead rows: more connections close it
+ * sooner, but take more from the service.
  */
 const connections = 3;
 
-/** How many bytes of a table one stream is to have, about. */
+/** The size of a stream of rows that `widthOf` aims for, in bytes. */
 const streamBytes = 4 * 2 ** 20;
 
 /**
- * A table keeps the width of the last set, so that its packs stay the same, until it is wrong by more than this factor.
+ * A table keeps the width of the last set, so that its packs stay the same, until that width is wrong by more than this
+ * factor.
  */
 const widthTolerance = 8;
 
-/** So that no end of a range is too large for Postgres. */
+/** Limit of a width, in bits, so that no end of a range exceeds int8. */
 const widthBitsMax = 52;
 
 async function connect(url: string, more: pg.ClientConfig = {}): Promise<pg.Client> {
@@ -35,22 +37,22 @@ async function connect(url: string, more: pg.ClientConfig = {}): Promise<pg.Clie
     connectionTimeoutMillis: 5000,
     ...more,
   });
-  // A broken connection fails the query that runs on it, or the next one.
+  // If the connection breaks, the query that runs on it fails, or the next one does.
   client.on('error', () => undefined);
   await client.connect();
   return client;
 }
 
-/** The rows of a partition are to be copied out of a snapshot. */
-export interface PartitionOptions {
+/** Options for copying the rows of a partition from a snapshot. */
+interface PartitionOptions {
   readonly partition: number;
-  /** Which share of the bytes of the read model is of the partition, about. */
+  /** The approximate share of the partition in the bytes of the read model, 0 to 1. */
   readonly share: number;
-  /** The same partition of the last set: what has not changed since is cut at the same places. */
+  /** The same partition in the last set, so that unchanged rows are cut at the same places. */
   readonly before: readonly TableOfPartition[];
   readonly packs: PackWriter;
   readonly signal: AbortSignal;
-  /** Called when a piece of a table is copied. */
+  /** Called after each copied piece of a table. */
   readonly onPiece: () => void;
 }
 
@@ -63,7 +65,7 @@ export class CopyConnections {
     this.#reader = reader;
   }
 
-  /** Connects for `use`. `schema`: of the read model. */
+  /** Connects while `use` runs. `schema` is the one of the read model. */
   static async with<T>(url: string, schema: string, use: (connections: CopyConnections) => Promise<T>): Promise<T> {
     const clients: pg.Client[] = [];
     try {
@@ -78,8 +80,8 @@ export class CopyConnections {
   }
 
   /**
-   * Runs `use` on a snapshot of what is committed now, and closes it. If that fails, the connections cannot be used any
-   * more.
+   * Runs `use` on a snapshot of the committed state, and closes the snapshot. If it rejects, the connections are
+   * unusable.
    */
   async withSnapshot<T>(use: (snapshot: CopySnapshot) => Promise<T>): Promise<T> {
     const [first, ...others] = [...this.#clients, this.#reader] as [pg.Client, ...pg.Client[]];
@@ -103,12 +105,12 @@ export class CopySnapshot {
     this.#reader = reader;
   }
 
-  /** For queries, while nothing is copied. */
+  /** A connection for queries while nothing is being copied. */
   get client(): pg.Client {
     return this.#clients[0];
   }
 
-  /** The read model as the snapshot shows it, on a connection of its own: it can be read while tables are copied. */
+  /** The read model in this snapshot. It has its own connection, so it can be read while tables are copied. */
   get readModel(): Snapshot {
     return new Snapshot(this.#reader);
   }
@@ -131,8 +133,8 @@ export class CopySnapshot {
   }
 
   /**
-   * Copies the rows of a partition. Tables without any are left out. Rejects with the first error, once nothing is
-   * under way.
+   * Copies the rows of a partition. Leaves out tables without any. After an error it waits for the work under way, then
+   * rejects with that error.
    */
   async copyPartition(
     tables: readonly CopiedTable[],
@@ -191,7 +193,7 @@ export class CopySnapshot {
     return 2 ** Math.min(widthBitsMax, Math.max(0, Math.round(Math.log2(exact))));
   }
 
-  /** The ranges of the key's first column that may have rows of the partition. */
+  /** Ranges of `width` values of the key's first column that may contain rows of the partition. */
   async #ranges(table: CopiedTable, partition: number, width: number): Promise<KeyRange[]> {
     const { rows } = await this.client.query<{ n: string }>(
       `select distinct key / ${width}::int8 as n from (${keysOfPartition(table, partition)}) keys order by n`,
@@ -200,7 +202,7 @@ export class CopySnapshot {
   }
 }
 
-/** Copies the rows of a query. */
+/** Copies the rows of a query into packs. */
 async function copyRows(client: pg.Client, query: string, packs: PackWriter): Promise<TableCopy['streams'][number]> {
   const stream = client.query(copyTo(`copy (${query}) to stdout (format binary)`));
   const ids = await packs.writeStream(stream);

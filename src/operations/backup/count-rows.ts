@@ -1,16 +1,16 @@
 /** Counts the rows of binary COPY data (https://www.postgresql.org/docs/current/sql-copy.html, "Binary Format"). */
 import { BackupError } from './backup-store.ts';
 
-/** The signature and the flags, and then the length of what may follow. */
+/** Signature (11 bytes), flags (4) and the length of the header extension (4), which is 0. */
 const headerBytes = 19;
 
 /**
- * Counts the rows of a stream, which comes in parts that are cut anywhere. Rejects with BackupError if it does not end
- * where its rows do. Keeps no row in memory.
+ * Counts the rows of a stream whose parts may be cut anywhere. Rejects with BackupError if the stream ends before or
+ * after its trailer. Keeps no row in memory.
  */
 export async function countRows(parts: AsyncIterable<Buffer>): Promise<number> {
   let rows = 0;
-  /** Bytes that were read of a number, and bytes to be skipped before the next one. */
+  /** The bytes of a number that have arrived so far, and how many bytes to skip before the next number. */
   let held: Buffer = Buffer.alloc(0);
   let skipped = headerBytes;
   let fields = 0;
@@ -37,8 +37,8 @@ export async function countRows(parts: AsyncIterable<Buffer>): Promise<number> {
       }
       held = Buffer.alloc(0);
     }
-    if (hasEnded && at < part.length) throw new BackupError('A table goes on behind its last row.');
+    if (hasEnded && at < part.length) throw new BackupError('The copy of a table has bytes after its last row.');
   }
-  if (!hasEnded) throw new BackupError('A table ends before its last row.');
+  if (!hasEnded) throw new BackupError('The copy of a table ends before its last row.');
   return rows;
 }

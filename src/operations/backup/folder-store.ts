@@ -10,8 +10,8 @@ import { BackupError, type BackupStore, type KeptObject } from './backup-store.t
 const unfinished = 'unfinished';
 
 /**
- * What nothing was written to for so long, in milliseconds, is of a backup that was interrupted. Another one may be
- * under way.
+ * An unfinished object without a write for this long, in milliseconds, belongs to an interrupted backup. A younger one
+ * may belong to a backup that still runs.
  */
 const abandonedAfter = 3_600_000;
 
@@ -24,8 +24,8 @@ export class FolderStore implements BackupStore {
   }
 
   /**
-   * Makes the folder if `make` is set, and removes what interrupted backups did not finish. Rejects with BackupError if
-   * it is not there, and with errors of the system.
+   * Opens the folder. With `make`, creates it if it is missing, and removes unfinished objects of interrupted backups.
+   * Rejects with BackupError if there is no folder, and with errors of the system.
    */
   static async open(folder: string, { make }: { readonly make: boolean }): Promise<FolderStore> {
     if (make) await makeFolder(join(folder, unfinished));

@@ -1,4 +1,4 @@
-/** The signing keys of a deployment (src/storage/security/secret-keys.ts) as an object of their own, encrypted. */
+/** Stores the signing keys of a deployment (src/storage/security/secret-keys.ts) as an encrypted object of its own. */
 import { randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type pg from 'pg';
@@ -30,7 +30,7 @@ export async function readKeys(
   return storedKeys.parse(JSON.parse((await open(await buffer(stream), passphrase)).toString()));
 }
 
-/** Puts keys in the place of those that are there. To be called in a transaction. */
+/** Replaces the keys of `client`'s database. Call it in a transaction. */
 export async function restoreKeys(client: pg.ClientBase, keys: z.output<typeof storedKeys>): Promise<void> {
   await client.query('delete from tablog_keys.keys');
   await client.query(

@@ -1,5 +1,5 @@
 /**
- * Signs manifests with the passphrase of the backups, so that a restore takes nothing that somebody else has put there:
+ * Signs manifests with the passphrase of the backups, so that a restore refuses a set that somebody else has written:
  * HMAC-SHA256 with a key that scrypt derives from the passphrase (docs/decisions/0061).
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -13,29 +13,31 @@ export const manifestSignature = z.object({
 });
 export type ManifestSignature = z.output<typeof manifestSignature>;
 
-/** Before the text: no other use of such a key can make the same signature. */
+/** Precedes the signed text, so that no other use of such a key can produce the same signature. */
 const purpose = 'tablog backup manifest\n';
 
 export class ManifestKey {
   readonly #passphrase: Buffer;
-  /** To derive a key takes a third of a second, and manifests share the parameters. By parameters, as JSON. */
+  /**
+   * Derived keys by their parameters as JSON. Deriving one takes a third of a second, and manifests share parameters.
+   */
   readonly #keys = new Map<string, Promise<Buffer>>();
-  /** Of the last manifest that was found to be signed with this key. */
+  /** The parameters of the last valid signature. */
   #parameters: ScryptParameters | null = null;
 
   constructor(passphrase: Buffer) {
     this.#passphrase = passphrase;
   }
 
-  /** Signs with the parameters of the last signature that was found to be of this key, or with new ones. */
+  /** Signs with the parameters of the last valid signature, or with new ones if there is none. */
   async sign(text: string): Promise<ManifestSignature> {
     this.#parameters ??= newParameters();
     return { scrypt: this.#parameters, hmac: (await this.#hmac(text, this.#parameters)).toString('hex') };
   }
 
-  /** Resolves to whether the signature is of this text and this key. */
+  /** Resolves to whether the signature is valid for this text and this passphrase. */
   async signed(text: string, { scrypt, hmac }: ManifestSignature): Promise<boolean> {
-    // Parameters that scrypt does not take are not those of a key.
+    // If scrypt rejects the parameters, the signature is invalid.
     const expected = await this.#hmac(text, scrypt).catch(() => null);
     const isSigned = expected !== null && timingSafeEqual(expected, Buffer.from(hmac, 'hex'));
     if (isSigned) this.#parameters = scrypt;

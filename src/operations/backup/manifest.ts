@@ -1,6 +1,6 @@
 /**
- * A set: what one backup is made of. Its manifest names all that belongs to it, also what was stored with earlier sets,
- * and is written last: without it there is no set.
+ * A set is the result of one backup. Its manifest names all its objects, also those that earlier sets stored. The
+ * manifest is written last: a set without one does not exist.
  */
 import { createHash } from 'node:crypto';
 import { text } from 'node:stream/consumers';
@@ -12,7 +12,7 @@ const pack = z.string().regex(/^[0-9a-f]{64}$/);
 const identifier = z.string().regex(/^[a-z_0-9]+$/);
 const offset = z.string().regex(/^[0-9]+$/);
 
-/** Streams of `COPY ... (FORMAT binary)`, and how many rows each has. */
+/** Streams of `COPY ... (FORMAT binary)`, each with its number of rows and its packs in order. */
 const streams = z.array(z.object({ rows: z.number(), packs: z.array(pack) }));
 
 const columns = z.object({ name: identifier, columns: z.array(identifier) });
@@ -21,22 +21,22 @@ const columns = z.object({ name: identifier, columns: z.array(identifier) });
 const tableCopy = columns.extend({ streams });
 
 const partition = z.object({
-  /** Up to where the read model is projected, and with which base (ARCHITECTURE.md, "Invariants" 6). */
+  /** The next offset to be projected, and the base of versions there (ARCHITECTURE.md, "Invariants" 6). */
   next: offset,
   base: offset,
   logId: z.string().nullable(),
   /** SHA-256 of the record before `next`, in hexadecimal digits. */
   lastHash: z.string().nullable(),
-  /** Of the rows of the read model (src/log/compare/digest.ts). */
+  /** The digest of the partition's rows in the read model (src/log/compare/digest.ts). */
   digest: z.string().regex(/^[0-9a-f]{64}$/),
   /**
-   * The rows of the read model that are of this partition. `width`: how many values of the key's first column a stream
-   * covers; null: there is one stream.
+   * The rows of this partition in the read model. `width` is the number of values of the key's first column that a
+   * stream covers; null: there is one stream.
    */
   tables: z.array(z.object({ name: identifier, width: z.number().nullable(), streams })),
   /**
-   * The records from 0 to `next`: where each pack begins, and its bytes before they are compressed. Null if the set
-   * does not hold them.
+   * The records from offset 0 up to `next` (exclusive): the first offset of each pack, and its bytes before
+   * compression. Null if the set has no records.
    */
   records: z.array(z.object({ first: offset, pack, bytes: z.number() })).nullable(),
 });
@@ -45,24 +45,24 @@ const manifest = z.object({
   format: z.literal(2),
   /** When the backup began, in milliseconds since 1970. */
   takenAt: z.number(),
-  /** For how long its longest snapshot was open, in milliseconds. Each partition has one. */
+  /** How long the longest snapshot was open, in milliseconds. Each partition has its own. */
   snapshotMs: z.number(),
-  /** The Postgres schema of the read model, which says its shape. */
+  /** The Postgres schema of the read model. Its name contains the number of the shape. */
   readModel: identifier,
-  /** The tables of the read model, whose rows the partitions have. */
+  /** The tables of the read model. Their rows are in `partitions`. */
   tables: z.array(columns),
-  /** The next of the local keys. */
+  /** The last value of the sequence `local_keys`. */
   localKeys: offset,
   partitions: z.array(partition),
-  /** Tables beside the log and the read model, by their schema. */
+  /** Tables outside of the log and the read model. */
   notes: z.array(tableCopy.extend({ schema: identifier })),
   /** The object with the encrypted signing keys; null if they were left out. */
   keys: z.string().nullable(),
-  /** Lines of names and sizes of uploaded files; whether the store has their bytes. */
+  /** Packs with a line of name and size for each uploaded file. `kept`: whether the store has the files' bytes. */
   files: z.object({ count: z.number(), bytes: z.number(), kept: z.boolean(), names: z.array(pack) }),
 });
 
-/** Sets from before manifests were signed: the read model was copied as a whole. */
+/** The format of sets before manifests were signed. They have the read model as a whole, not by partition. */
 const formerManifest = manifest
   .extend({
     format: z.literal(1),
@@ -80,7 +80,7 @@ const formerManifest = manifest
     partitions: partitions.map(({ records, ...one }, at) => ({
       ...one,
       tables: at === 0 ? tables.map(({ name, streams: of }) => ({ name, width: null, streams: of })) : [],
-      // The next backup writes these anew.
+      // 0 bytes make the next backup write these records anew.
       records: records?.map((record) => ({ ...record, bytes: 0 })) ?? null,
     })),
   }));
@@ -94,9 +94,9 @@ export type TableOfPartition = PartitionCopy['tables'][number];
 export interface BackupSet {
   readonly id: string;
   readonly manifest: Manifest;
-  /** Null: it is not signed. */
+  /** Null: the set is not signed. */
   readonly signature: ManifestSignature | null;
-  /** What the signature is of. */
+  /** The text that was signed: the manifest as JSON without its signature. */
   readonly signedText: string;
 }
 
@@ -108,7 +108,8 @@ function idOf(takenAt: number, content: string): string {
 }
 
 /**
- * Writes the manifest, which completes the set. `key`: signs it; null: it is not signed. Resolves to the ID of the set.
+ * Writes the manifest, which completes the set, and signs it with `key` unless that is null. Resolves to the ID of the
+ * set.
  */
 export async function writeManifest(store: BackupStore, written: Manifest, key: ManifestKey | null): Promise<string> {
   const signature = key === null ? null : await key.sign(JSON.stringify(written));
@@ -129,8 +130,8 @@ export async function listSets(store: BackupStore): Promise<string[]> {
 }
 
 /**
- * Reads a set, without a look at its signature (`checkSignature`). Rejects with BackupError if there is none of this
- * ID, or its manifest is damaged.
+ * Reads a set without checking its signature (see `checkSignature`). Rejects with BackupError if there is no set with
+ * this ID, or if its manifest is damaged or of an unknown format.
  */
 export async function readSet(store: BackupStore, id: string): Promise<BackupSet> {
   const stream = await store.read(`${folder}${id}.json`);
@@ -150,11 +151,13 @@ export async function readSet(store: BackupStore, id: string): Promise<BackupSet
     .object({ manifest: z.union([manifest, formerManifest]), signature: manifestSignature.nullable() })
     .safeParse({ manifest: signed, signature });
   if (!parsed.success)
-    throw new BackupError(`The manifest of set ${id} is of another version of the software.`, { cause: parsed.error });
+    throw new BackupError(`Another version of Tablog wrote the manifest of set ${id}: use that version to read it.`, {
+      cause: parsed.error,
+    });
   return { id, ...parsed.data, signedText: JSON.stringify(signed) };
 }
 
-/** Null if it is not the JSON of an object. */
+/** Null if the text is not JSON of an object. */
 function parseJson(content: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(content);
@@ -164,13 +167,13 @@ function parseJson(content: string): Record<string, unknown> | null {
   }
 }
 
-/** Rejects with BackupError unless the set was signed with this key and is as it was then. */
+/** Rejects with BackupError unless the set has a valid signature of this key. */
 export async function checkSignature({ id, signature, signedText }: BackupSet, key: ManifestKey): Promise<void> {
   if (signature === null)
-    throw new BackupError(`Set ${id} is not signed: whoever can write to the backups may have made it.`);
+    throw new BackupError(`Set ${id} is not signed: anybody who can write to the backups may have made it.`);
   if (await key.signed(signedText, signature)) return;
   throw new BackupError(
-    `Set ${id} is not signed with this passphrase: the passphrase is another one, or the manifest was changed.`,
+    `Set ${id} is not signed with this passphrase: the passphrase is wrong, or somebody changed the manifest.`,
   );
 }
 
@@ -181,8 +184,8 @@ export async function readNewestSet(store: BackupStore): Promise<BackupSet | nul
 }
 
 /**
- * The newest set that can be used for the next backup; null if there is none. `key`: by which it must be signed; null:
- * no signature is checked. `onUnusable` is told of newer ones.
+ * The newest set that the next backup can build on; null if there is none. The set must be signed with `key`; null: no
+ * signature is checked. Calls `onUnusable` for each newer set that cannot be used.
  */
 export async function readNewestUsableSet(
   store: BackupStore,
@@ -206,7 +209,7 @@ export async function removeManifest(store: BackupStore, id: string): Promise<vo
   await store.remove(`${folder}${id}.json`);
 }
 
-/** A table of the read model with some of its rows. */
+/** Yields the tables of the read model, once for each partition that has rows of the table. */
 export function* readModelCopies({
   tables,
   partitions,
@@ -216,18 +219,18 @@ export function* readModelCopies({
     for (const { name, streams: of } of one.tables) yield { name, columns: columnsOf.get(name) ?? [], streams: of };
 }
 
-/** How much a set has. Each command that shows one of these numbers takes it from here. */
+/** How much a set contains. Every command that shows such a number takes it from here. */
 export interface SetCounts {
-  /** Events that its read model is made of. Their records are in the set, unless it was taken without (`--no-log`). */
+  /** Events that the read model was built from. The set has their records, unless it was taken with `--no-log`. */
   readonly events: number;
   /**
-   * Stored rows of tables and stashes, also those that nobody can read any more and that garbage collection has not yet
-   * removed. Not the patches of rows.
+   * Stored rows of tables and stashes, including rows that nobody can read any more but garbage collection has not
+   * removed yet. Patches of rows do not count.
    */
   readonly rows: number;
-  /** Different packs that it names, whichever backup stored them. */
+  /** Distinct packs that the set names, also packs that earlier backups stored. */
   readonly packs: number;
-  /** Uploaded files that it names. */
+  /** Uploaded files that the set names. */
   readonly files: number;
 }
 
@@ -241,7 +244,7 @@ export function countsOf(set: Manifest): SetCounts {
   };
 }
 
-/** All packs that a set names. */
+/** The IDs of all packs that a set names, with repetitions. */
 export function* packsOf({
   notes,
   partitions,

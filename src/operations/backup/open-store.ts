@@ -5,9 +5,9 @@ import { BackupError, type BackupStore } from './backup-store.ts';
 import { FolderStore } from './folder-store.ts';
 
 /**
- * `place`: a folder, or `s3://bucket/prefix`, with `?endpoint=...&region=...&pathStyle=true` where that is not the S3
- * of the uploaded files. `make`: whether a missing folder is made. Rejects with BackupError if there is none, and with
- * StoreAway.
+ * `place` is a folder, or `s3://bucket/prefix` with `?endpoint=...&region=...&pathStyle=true` if it is not in the S3 of
+ * the uploaded files. With `make`, a missing folder is created. Rejects with BackupError if the place is wrong or
+ * missing, and with StoreAway.
  */
 export async function openBackupStore(
   place: string,
@@ -22,7 +22,7 @@ export async function openBackupStore(
   const given = url.searchParams;
   const unknown = [...given.keys()].filter((name) => !['endpoint', 'region', 'pathStyle'].includes(name));
   if (unknown.length > 0)
-    throw new BackupError(`${place}: there is no ${unknown[0]}, only endpoint, region and pathStyle.`);
+    throw new BackupError(`${place}: ${unknown[0]} is unknown; endpoint, region and pathStyle can be given.`);
   const settings = s3OptionsOf(config);
   // Loaded on demand: the SDK costs nothing without S3.
   const { S3BackupStore } = await import('./s3-store.ts');

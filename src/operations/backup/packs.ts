@@ -1,6 +1,6 @@
 /**
- * Packs: pieces of up to 8 MiB, compressed, that are named by the SHA-256 of their content. What has not changed since
- * an earlier set is the same pack, and is not stored again.
+ * Packs are compressed pieces of up to 8 MiB, named by the SHA-256 of their content. Content that has not changed since
+ * an earlier set gives the same pack, and is not stored again.
  */
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -12,13 +12,18 @@ const decompress = promisify(zstdDecompress);
 
 export const packBytesMax = 8 * 2 ** 20;
 
-/** How much zlib hands over at a time, in bytes: with its default of 16 KiB it takes twice as long. */
+/** The size of zlib's output chunks, in bytes. With its default of 16 KiB, compressing takes twice as long. */
 const compressedAtOnce = 256 * 1024;
-/** Most packs come in one piece so, and are not copied. They are seldom compressed to less than a fifth. */
+/**
+ * The size of zlib's output chunks for a pack, in bytes. Most packs fit into one chunk, because few compress to less
+ * than a fifth, and are not copied.
+ */
 const decompressedAtOnce = (storedBytes: number): number =>
   Math.min(packBytesMax, Math.max(64 * 1024, 5 * storedBytes));
 
-/** Of a record of the log, which stands in one pack, at most. */
+/**
+ * The maximum decompressed size of a pack, in bytes: a record of the log is never split, so its pack may exceed 8 MiB.
+ */
 const contentMax = 64 * 2 ** 20;
 
 /** The name of the object of a pack. */
@@ -26,7 +31,7 @@ export function packObject(id: string): string {
   return `packs/${id.slice(0, 2)}/${id}`;
 }
 
-/** The pack of an object's name. */
+/** The ID of the pack with this object name. */
 export function packOf(object: string): string {
   return object.slice(object.lastIndexOf('/') + 1);
 }
@@ -35,7 +40,7 @@ export function packOf(object: string): string {
 export async function readPack(store: BackupStore, id: string): Promise<Buffer> {
   const stream = await store.read(packObject(id));
   if (stream === null) throw new BackupError(`Pack ${id} is missing.`);
-  // The `buffer` of stream/consumers copies all of it several times.
+  // `buffer` of stream/consumers would copy the content several times.
   const stored = Buffer.concat((await stream.toArray()) as Buffer[]);
   const content = await decompress(stored, {
     chunkSize: decompressedAtOnce(stored.length),
@@ -43,37 +48,38 @@ export async function readPack(store: BackupStore, id: string): Promise<Buffer> 
   }).catch((error: unknown) => {
     throw new BackupError(`Pack ${id} is damaged: it cannot be decompressed.`, { cause: error });
   });
-  if (hashOf(content) !== id)
-    throw new BackupError(`Pack ${id} is damaged: its content is another one than was stored.`);
+  if (hashOf(content) !== id) throw new BackupError(`Pack ${id} is damaged: its content does not match its hash.`);
   return content;
 }
 
-/** The contents of packs one after another. */
+/** Yields the contents of packs in this order. Rejects as `readPack` does. */
 export async function* readPacks(store: BackupStore, ids: readonly string[]): AsyncGenerator<Buffer> {
   for (const id of ids) yield await readPack(store, id);
 }
 
 export class PackWriter {
   readonly #store: BackupStore;
-  /** Packs that need not be looked for. */
+  /** Packs that are known to be in the store. */
   readonly #usable: Set<string>;
   readonly #reuses: boolean;
   #written = 0;
   #writtenBytes = 0;
 
-  /** `named`: packs that the newest complete set names. `reuses`: whether packs that are there are left as they are. */
+  /**
+   * `named` are the packs of the newest complete set. With `reuses`, packs that the store has are not written again.
+   */
   constructor(store: BackupStore, named: Iterable<string>, { reuses }: { readonly reuses: boolean }) {
     this.#store = store;
     this.#usable = new Set(reuses ? named : []);
     this.#reuses = reuses;
   }
 
-  /** How many packs were stored, and their bytes; packs that were there do not count. */
+  /** How many packs were stored, and their compressed bytes. Packs that the store had already do not count. */
   get written(): { readonly packs: number; readonly bytes: number } {
     return { packs: this.#written, bytes: this.#writtenBytes };
   }
 
-  /** Stores a pack, unless one that is there is used. Resolves to its ID. */
+  /** Stores a pack, unless it reuses the one in the store. Resolves to its ID. */
   async write(content: Uint8Array): Promise<string> {
     const id = hashOf(content);
     if (this.#usable.has(id) || (this.#reuses && (await this.#store.find(packObject(id))) !== null)) return id;
@@ -97,7 +103,7 @@ export class PackWriter {
       bytes = 0;
     };
     for await (let chunk of chunks) {
-      // Always cut at the same places, however the stream was cut before.
+      // Cut at fixed places, independent of the sizes of the chunks.
       while (bytes + chunk.length >= packBytesMax) {
         const room = packBytesMax - bytes;
         held.push(chunk.subarray(0, room));

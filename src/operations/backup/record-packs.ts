@@ -1,6 +1,6 @@
 /**
- * Records of the log as packs: binary COPY data for the table `records` of a log in Postgres
- * (https://www.postgresql.org/docs/current/sql-copy.html, "Binary Format"), whichever kind of log they come from.
+ * Stores records of the log in packs. A pack is binary COPY data for the table `records` of a log in Postgres
+ * (https://www.postgresql.org/docs/current/sql-copy.html, "Binary Format"), also if the log is in Kafka.
  */
 import type { LogReader, LogRecord } from '../../log/event-log.ts';
 import { hashOf } from '../../log/identity.ts';
@@ -13,7 +13,7 @@ import { packBytesMax, readPack, type PackWriter } from './packs.ts';
 const header = Buffer.from('5047434f50590aff0d0a000000000000000000', 'hex');
 const trailer = Buffer.from('ffff', 'hex');
 
-/** Of a tuple before its bytes: the number of fields, and each field with its length before it. */
+/** The size of a tuple before the record's bytes: the number of fields, then a length and a value for each. */
 const headBytes = 2 + (4 + 2) + (4 + 8) + (4 + 8) + 4;
 
 /** The content of a pack. */
@@ -47,15 +47,15 @@ function* decode(content: Buffer): Generator<LogRecord> {
   }
 }
 
-export type RecordPacks = NonNullable<PartitionCopy['records']>;
+type RecordPacks = NonNullable<PartitionCopy['records']>;
 
-/** What the last set has of a partition. */
-export type PartitionBefore = Pick<PartitionCopy, 'next' | 'lastHash' | 'records'>;
+/** A partition in the last set. */
+type PartitionBefore = Pick<PartitionCopy, 'next' | 'lastHash' | 'records'>;
 
 /**
- * Writes the records of a partition up to `next`. Packs of the set before are kept if the log still has their records:
- * it may have lost its last ones since. Small ones are merged with the new records, which are read from the log again.
- * Calls `onWritten` with the offset behind what was written so far.
+ * Writes the records of a partition up to `next` (exclusive). If the log still has the records of the set before, its
+ * packs are kept, except small ones: their records are read from the log again and merged with the new ones. If the log
+ * has lost records since, all are written anew. Calls `onWritten` with the offset after the last written record.
  */
 export async function writeRecords(
   log: Pick<LogReader, 'read'>,
@@ -96,10 +96,7 @@ function bytesOf(record: LogRecord): number {
   return headBytes + record.bytes.length;
 }
 
-/**
- * The bytes of these records. Stops where they are enough for a full pack: then all packs that are not full are merged
- * with them.
- */
+/** The bytes of these records. Stops counting at a full pack, because then all packs that are not full are merged. */
 async function bytesUpToFull(
   log: Pick<LogReader, 'read'>,
   partition: number,
@@ -128,8 +125,8 @@ async function isContinued(
 }
 
 /**
- * The records of a partition, in order, in batches: from 0, or from the pack that has the record at `from`. Rejects
- * with BackupError if they are not the records up to `next`, of which the last has the hash that the read model
+ * Yields the records of a partition in order, a batch for each pack, beginning with the pack that contains `from`.
+ * Rejects with BackupError if a record is missing, or if the last one does not have the hash that the read model
  * remembers.
  */
 export async function* readRecords(
@@ -149,10 +146,11 @@ export async function* readRecords(
     const batch: LogRecord[] = [];
     for (const record of decode(await readPack(store, pack))) {
       if (record.partition !== partition || record.offset !== expected) {
-        throw new BackupError(`Pack ${pack} has not the records from ${expected} of partition ${partition}.`);
+        throw new BackupError(`Pack ${pack} lacks the records from ${expected} on of partition ${partition}.`);
       }
       expected += 1n;
-      // Times in Kafka may decrease where a reading of the log began (LogReader.read), as each backup began one.
+      // Log time never falls, but in Kafka the first record of a reading may have a lower time (LogReader.read), and
+      // each backup began a reading.
       last = { ...record, time: Math.max(record.time, last?.time ?? 0) };
       batch.push(last);
     }
@@ -160,7 +158,7 @@ export async function* readRecords(
   }
   if (expected !== BigInt(next) || (last !== undefined && hashOf(last).toString('hex') !== lastHash)) {
     throw new BackupError(
-      `The records of partition ${partition} are not those up to ${next} that the read model was built from.`,
+      `The read model was not built from the records of partition ${partition} up to ${next} in this set.`,
     );
   }
 }

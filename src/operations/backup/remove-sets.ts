@@ -1,23 +1,26 @@
-/** Removes old sets, and what only they name. */
+/** Removes old sets, and the objects that no other set names. */
 import type { BackupStore, KeptObject } from './backup-store.ts';
 import { listSets, packsOf, readSet, removeManifest } from './manifest.ts';
 import { packOf } from './packs.ts';
 import { fileObject, listFiles } from './uploaded-files.ts';
 import { withStoreLease } from './store-lease.ts';
 
-/** For so long, in milliseconds, what no set names is kept: a backup that was interrupted goes on with it. */
+/**
+ * Objects that no set names are kept for this long, in milliseconds, because the next backup reuses the objects of an
+ * interrupted one.
+ */
 const unnamedForMs = 24 * 3_600_000;
 
-export interface Removed {
+interface Removed {
   readonly sets: readonly string[];
-  /** Packs, files and keys. */
+  /** How many packs, files and keys were removed. */
   readonly objects: number;
 }
 
 /**
- * Keeps the newest sets, `keep` of them, at least one. What no kept set names is removed once it is a day old: before
- * that, a backup that was interrupted may go on with it. Interrupted at any place, it can be run again. Rejects with
- * BackupError, and then removes nothing, if a backup is under way, or a kept set cannot be read.
+ * Keeps the newest `keep` sets, at least one, and removes the others. Removes objects that no kept set names once they
+ * are a day old, because the next backup reuses the objects of an interrupted one. It can be interrupted anywhere and
+ * run again. If a backup is running, or a kept set cannot be read, rejects with BackupError and removes nothing.
  */
 export async function removeSets(
   store: BackupStore,
@@ -25,7 +28,7 @@ export async function removeSets(
   signal: AbortSignal,
   unnamedFor = unnamedForMs,
 ): Promise<Removed> {
-  // Where nothing was backed up, nothing is written either.
+  // Without a set there is nothing to remove, so do not write a lease either.
   if ((await listSets(store)).length === 0) return { sets: [], objects: 0 };
   return withStoreLease(store, 'removal', (lease) =>
     removeUnderLease(store, keep, unnamedFor, () => {
@@ -52,7 +55,7 @@ async function removeUnderLease(
       for await (const { name } of listFiles(store, manifest.files.names)) named.files.add(fileObject(name));
     if (manifest.keys !== null) named.keys.add(manifest.keys);
   }
-  // First the manifests: a set that lacks something never has one.
+  // Remove the manifests first, so that no manifest ever names a missing object.
   for (const id of old) {
     check();
     await removeManifest(store, id);

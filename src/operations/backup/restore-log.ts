@@ -13,15 +13,14 @@ import { BackupError, type BackupStore, type OnProgress } from './backup-store.t
 import type { Manifest, PartitionCopy } from './manifest.ts';
 import { encodeRecords, readRecords } from './record-packs.ts';
 
-export interface LogRestore {
+interface LogRestore {
   readonly store: BackupStore;
   readonly signal: AbortSignal;
   readonly onProgress: OnProgress;
 }
 
 /**
- * Builds a log in Postgres, in this schema. Rejects with BackupError if the set does not hold its records, or they are
- * damaged.
+ * Builds a log in Postgres, in this schema. Rejects with BackupError if the set has no records, or if they are damaged.
  */
 export async function restoreLog(
   { partitions }: Manifest,
@@ -31,14 +30,14 @@ export async function restoreLog(
 ): Promise<void> {
   if (partitions.some(({ records }) => records === null)) {
     throw new BackupError(
-      'The set does not hold the records of its log, which was in Kafka (--no-log): name that Kafka with KAFKA_BROKERS.',
+      'The set was taken without the records of its log (--no-log): set KAFKA_BROKERS to the Kafka that has them.',
     );
   }
   await pool.query(`drop schema if exists ${schema} cascade`);
   await createLogTables(pool, partitions.length);
   await pool.query(`alter schema ${logSchema} rename to ${schema}`);
   await withConnection(pool, async (client) => {
-    // The commit that puts the log in its place flushes everything written before it.
+    // No need to wait for the disk: the commit that puts the log in its place flushes everything written before it.
     await client.query('set synchronous_commit = off');
     const onRestored = counted(partitions, onProgress);
     for (const [partition, copy] of partitions.entries()) {
@@ -61,24 +60,23 @@ export async function restoreLog(
   });
 }
 
-/** Where a partition of a restored log ends. */
+/** The end of a partition of a restored log. */
 export interface RestoredEnd {
   /** The next offset. */
   readonly offset: bigint;
-  /** The version of the next event, which is above those of all events that are there. */
+  /** The version of the next event. It is above the versions of all events in the partition. */
   readonly version: bigint;
 }
 
-/** Where the partitions of a set end. */
+/** The ends of the partitions of a set. */
 export function endsOf({ partitions }: Manifest): RestoredEnd[] {
   return partitions.map(({ next, base }) => ({ offset: BigInt(next), version: BigInt(base) + BigInt(next) }));
 }
 
 /**
- * Brings a log in Kafka to hold the records of the set: what a partition lacks of them is copied to its end, and goes
- * on where an earlier run was interrupted. What Kafka has beyond the set stays. Resolves to where each partition ends
- * then. Rejects with BackupError if the set does not hold records that Kafka lacks, or they are damaged, and with
- * WrongLog if Kafka holds others.
+ * Appends to a log in Kafka the records of the set that its partitions lack; after an interruption it continues.
+ * Records that Kafka has beyond the set stay. Resolves to the ends of all partitions. Rejects with BackupError if the
+ * set lacks records that Kafka lacks too, or if they are damaged, and with WrongLog if Kafka has other records.
  */
 export async function completeLog(
   { partitions }: Manifest,
@@ -93,7 +91,7 @@ export async function completeLog(
     if (end < next) {
       if (copy.records === null) {
         throw new BackupError(
-          `Partition ${partition} of the log in Kafka ends at ${end}, and the set, which does not hold its records (--no-log), at ${next}: restore the log first.`,
+          `Partition ${partition} of the log in Kafka ends at ${end}, but the set needs its records up to ${next} and was taken without records (--no-log): restore the log in Kafka first.`,
         );
       }
       const source = readerOf(store, partition, copy);
@@ -114,7 +112,9 @@ export async function completeLog(
   return ends;
 }
 
-/** The base of a partition at `to`. `base`: that at `from`, which LogResumed of the records between raises. */
+/**
+ * The base of a partition at `to`: `base`, which is the one at `from`, unless a LogResumed record between raises it.
+ */
 async function baseAt(
   log: RecordLog,
   partition: number,
@@ -134,7 +134,7 @@ async function baseAt(
   return raised;
 }
 
-/** To be called with each number of records that are behind it. */
+/** Returns a function to call with each number of restored records. It reports the sum so far. */
 function counted(partitions: Manifest['partitions'], onProgress: OnProgress): (records: number) => void {
   const of = partitions.reduce((sum, { next }) => sum + Number(next), 0);
   let done = 0;

@@ -1,6 +1,6 @@
 /**
- * Restores a set into an empty database. All is built beside the places where the service looks for it, and one
- * transaction puts it there: a restore that was interrupted is begun anew.
+ * Restores a set into an empty database. It builds everything in schemas that the service does not use, and one
+ * transaction puts them in place. An interrupted restore has to start over.
  */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
@@ -28,22 +28,22 @@ import { completeLog, endsOf, restoreLog, type RestoredEnd } from './restore-log
 import { namesOfNotes, readModelTables } from './stored-tables.ts';
 import { restoreFiles } from './uploaded-files.ts';
 
-export interface RestoreOptions {
+interface RestoreOptions {
   readonly store: BackupStore;
-  /** Of Postgres. */
+  /** The URL of the Postgres to restore into. */
   readonly url: string;
   /**
-   * The log in Kafka; what it lacks of the set is copied to it. Null: the log is in Postgres, and is restored from the
-   * set.
+   * The log in Kafka; records that it lacks are copied to it from the set. Null: the log is in Postgres, and is
+   * restored from the set.
    */
   readonly kafka: RecordLog | null;
-  /** Where the uploaded files of the set go; null if it has none. */
+  /** The store for the uploaded files of the set; null if it has none. */
   readonly files: LocalFileStore | null;
-  /** With which the set must be signed; null: its signature is not checked. */
+  /** The key that must have signed the set; null: no signature is checked. */
   readonly manifestKey: ManifestKey | null;
-  /** Null: the signing keys are not restored. */
+  /** Decrypts the signing keys. Null: they are not restored. */
   readonly passphrase: Buffer | null;
-  /** Whether the read model is left out though the set has one of this shape. */
+  /** Whether to leave out the read model even if the set has one of this shape. */
   readonly withoutReadModel: boolean;
   readonly signal: AbortSignal;
   readonly onProgress: OnProgress;
@@ -53,9 +53,9 @@ const staged = '_restored';
 
 /**
  * Restores the uploaded files, the read model, the log, the notes and the keys. Resolves to whether the read model was
- * restored: if its shape is another one by now, or it is left out, it has to be built from the log. Rejects with
- * BackupError, among others if the set is not signed with the key, with ReadModelInUse, with WrongLog, and with the
- * reason of `signal`.
+ * restored. It is not if this version has another shape, or with `withoutReadModel`; then the service has to build it
+ * from the log. Rejects with BackupError (for example if the set is not signed with the key), with ReadModelInUse, with
+ * WrongLog, and with the reason of `signal`.
  */
 export async function restore(set: BackupSet, options: RestoreOptions): Promise<boolean> {
   const { manifest } = set;
@@ -68,23 +68,25 @@ export async function restore(set: BackupSet, options: RestoreOptions): Promise<
     application_name: 'tablog restore',
     connectionTimeoutMillis: 5000,
   });
-  // A broken connection fails the query that runs on it, or the next one.
+  // If the connection breaks, the query that runs on it fails, or the next one does.
   owner.on('error', () => undefined);
   resources.defer(() => owner.end());
   await owner.connect();
-  // Held until the connection ends. Whoever uses a read model holds it too.
+  // Held until the connection ends. Every process that uses a read model shares this lock.
   const { rows } = await owner.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [
     advisoryLocks.useReadModel,
   ]);
   if (!rows[0]!.taken)
-    throw new ReadModelInUse('another process uses the database: stop all that do, and restore into an empty one');
+    throw new ReadModelInUse(
+      'another process uses this database: stop all processes that use it, and restore into an empty database',
+    );
   const pool = new pg.Pool({
     connectionString: url,
     max: 3,
     application_name: 'tablog restore',
     connectionTimeoutMillis: 5000,
   });
-  // Ignored: the pool replaces an idle connection that breaks.
+  // The pool replaces an idle connection that breaks.
   pool.on('error', () => undefined);
   resources.defer(() => pool.end());
   await checkEmpty(owner);
@@ -109,7 +111,7 @@ export async function restore(set: BackupSet, options: RestoreOptions): Promise<
   failed.signal.throwIfAborted();
   await createNotes(pool);
   await pool.query(createLanguageNotes);
-  // Makes the tables of the keys.
+  // Opening the keys creates their tables.
   await (await StoredSecretKeys.open(pool)).close();
   await owner.query('begin');
   await owner.query('set local synchronous_commit = on');
@@ -120,14 +122,14 @@ export async function restore(set: BackupSet, options: RestoreOptions): Promise<
   if (keys !== null) await restoreKeys(owner, keys);
   if (hasReadModel) {
     await putInPlace(owner, readModelSchema);
-    // A partition may have been halted when the backup was taken. The log is that of the read model now; an event that
-    // cannot be projected halts it again.
+    // A partition may have been halted when the backup was taken. End the halt, because the restored log fits the read
+    // model. An event that cannot be projected halts the partition again.
     await owner.query(`update ${readModelSchema}.progress set halted = null, contradicted = false`);
   }
   if (kafka === null) await putInPlace(owner, logSchema);
-  // What was appended after the backup may be lost, and its versions must not be given out again; in Kafka also where a
-  // partition has records beyond the set, because it may have lost others behind them. There this is before the commit:
-  // a restore that was interrupted between the two resumes once more.
+  // Events appended after the backup may be lost, and their versions must not be given out again. With Kafka this also
+  // holds for partitions that have records beyond the set, because they may have lost later ones. Appending to Kafka
+  // precedes the commit: if the restore is interrupted in between, the next one resumes the log once more.
   await goOnBehind(manifest, ends, (partition, bytes) =>
     kafka === null ? appendRecord(owner, partition, bytes) : kafka.appendRecord(partition, bytes),
   );
@@ -135,13 +137,13 @@ export async function restore(set: BackupSet, options: RestoreOptions): Promise<
   return hasReadModel;
 }
 
-/** Lets all partitions go on with versions that were not given out. */
+/** Makes all partitions continue with versions that were never given out. */
 async function goOnBehind(
   { partitions }: Manifest,
   ends: readonly RestoredEnd[],
   appendRecord: RecordLog['appendRecord'],
 ): Promise<void> {
-  // The set may be older than the first record of a partition, which names the log.
+  // The set may have been taken before some partition got its first record, which names the log.
   const logId = partitions.find((copy) => copy.logId !== null)?.logId ?? randomUUID();
   for (const [partition, { offset }] of ends.entries())
     if (offset === 0n) await appendRecord(partition, encodeGenesis(logId));
@@ -151,16 +153,19 @@ async function goOnBehind(
   );
 }
 
-/** Rejects with BackupError if the set names a table that no backup has: a restore writes to no other tables. */
+/**
+ * Throws BackupError if the set names a table that no backup contains, because a restore must not write to other
+ * tables.
+ */
 function checkPlaces({ readModel, tables, partitions, notes }: Manifest): void {
   const ofNotes = namesOfNotes();
   for (const { schema, name } of notes) {
     if (!ofNotes.includes(`${schema}.${name}`))
       throw new BackupError(
-        `The set names the table ${schema}.${name}, which is no table of notes: nothing is restored.`,
+        `The set names the table ${schema}.${name}, which is not a table of notes. Nothing is restored.`,
       );
   }
-  // One of another shape is not restored.
+  // A read model of another shape is not restored, so its tables need no check.
   if (readModel !== readModelSchema) return;
   const known = new Map(
     readModelTables(entitiesOf(models), readModel).map(({ name, columns }) => [name, columns.join()]),
@@ -168,13 +173,13 @@ function checkPlaces({ readModel, tables, partitions, notes }: Manifest): void {
   for (const { name, columns } of tables) {
     if (known.get(name) !== columns.join())
       throw new BackupError(
-        `The set names the table ${name} with other columns than the read model has: nothing is restored.`,
+        `The columns of the table ${name} in the set differ from the read model's. Nothing is restored.`,
       );
   }
   const named = new Set(tables.map(({ name }) => name));
   for (const { name } of partitions.flatMap((partition) => partition.tables)) {
     if (!named.has(name))
-      throw new BackupError(`The set has rows of the table ${name}, which it does not name: nothing is restored.`);
+      throw new BackupError(`The set has rows of the table ${name} but does not name that table. Nothing is restored.`);
   }
 }
 
@@ -183,7 +188,7 @@ async function putInPlace(client: pg.ClientBase, schema: string): Promise<void> 
   await client.query(`alter schema ${schema}${staged} rename to ${schema}`);
 }
 
-/** Rejects with BackupError unless the database has neither a log nor a read model with anything in it. */
+/** Rejects with BackupError if the database has a log or a read model with events. */
 async function checkEmpty(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `select format('%I.%I', nspname, relname) as name from pg_class
@@ -194,9 +199,7 @@ async function checkEmpty(client: pg.ClientBase): Promise<void> {
   for (const { name } of rows) {
     const { rowCount } = await client.query(`select 1 from ${name} where next > 0 limit 1`);
     if (rowCount !== 0)
-      throw new BackupError(
-        `The database has data of Tablog already (${name}). A backup is restored into an empty one only.`,
-      );
+      throw new BackupError(`The database has data of Tablog already (${name}). Restore into an empty database.`);
   }
 }
 
@@ -232,12 +235,12 @@ async function restoreReadModel(manifest: Manifest, { store, url, signal, onProg
   }
 }
 
-/** Makes statistics, without which the first queries have bad plans. */
+/** Collects statistics, without which the first queries would have bad plans. */
 async function analyze(pool: pg.Pool, tables: readonly Pick<TableCopy, 'name'>[]): Promise<void> {
   for (const { name } of tables) await pool.query(`analyze "${name}"`);
 }
 
-/** Rejects with BackupError unless the read model in this schema is what was backed up. */
+/** Rejects with BackupError if the digests of the read model in this schema differ from the set's. */
 async function checkDigests(
   { partitions }: Manifest,
   { url, signal, onProgress }: Pick<RestoreOptions, 'url' | 'signal' | 'onProgress'>,
@@ -253,8 +256,8 @@ async function checkDigests(
     const found = digestOf(restored, partition);
     if (found === digest) continue;
     throw new BackupError(
-      `The read model of partition ${partition} has the digest ${found}, not ${digest} as when it was backed up: its rows were damaged, there or here. ` +
-        'Nothing is restored. Restore another set, or say --without-read-model to have it built from the log.',
+      `The restored read model of partition ${partition} has the digest ${found} instead of ${digest}: its rows were damaged in the backup or by the restore. ` +
+        'Nothing is restored. Restore another set, or add --without-read-model to build the read model from the log.',
     );
   }
 }

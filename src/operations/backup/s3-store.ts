@@ -19,13 +19,13 @@ import { explainS3 } from '../../storage/files/s3-errors.ts';
 import { StoreAway } from '../../storage/files/file-store.ts';
 import { BackupError, type BackupStore, type KeptObject } from './backup-store.ts';
 
-export interface S3BackupOptions extends S3ClientOptions {
+interface S3BackupOptions extends S3ClientOptions {
   readonly bucket: string;
   /** The prefix of all keys; empty, or ends in `/`. */
   readonly prefix: string;
 }
 
-/** A slower connection counts as lost: bytes a millisecond. */
+/** A connection slower than this counts as lost, in bytes a millisecond. */
 const slowest = 100;
 
 export class S3BackupStore implements BackupStore {
@@ -40,7 +40,8 @@ export class S3BackupStore implements BackupStore {
   }
 
   /**
-   * Lists the bucket once. Rejects with BackupError when S3 refuses that, and with StoreAway when it does not answer.
+   * Opens the bucket and lists it once. Rejects with BackupError when S3 refuses that, and with StoreAway when it does
+   * not answer.
    */
   static async open(options: S3BackupOptions): Promise<S3BackupStore> {
     const store = new S3BackupStore(options);

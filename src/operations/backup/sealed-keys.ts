@@ -1,7 +1,4 @@
-/**
- * Encrypts the signing keys of a deployment: with AES-256-GCM, by a key that scrypt derives from a passphrase (RFC
- * 7914).
- */
+/** Encrypts the signing keys of a deployment with AES-256-GCM. scrypt (RFC 7914) derives the key from a passphrase. */
 import { createCipheriv, createDecipheriv, randomBytes, scrypt, type ScryptOptions } from 'node:crypto';
 import { promisify } from 'node:util';
 import { z } from 'zod';
@@ -9,15 +6,18 @@ import { BackupError } from './backup-store.ts';
 
 const derive = promisify<string | Buffer, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
-/** Takes 128 MiB and a third of a second. They stand beside what was made with them, so that they can be raised. */
+/**
+ * scrypt takes 128 MiB and a third of a second with these. Each envelope and signature contains its parameters, so that
+ * later versions can raise them.
+ */
 const cost = { N: 2 ** 17, r: 8, p: 1 };
 
-/** A passphrase that can be tried out is none. */
+/** A shorter passphrase could be guessed. */
 const passphraseMin = 12;
 
 const base64 = z.string().transform((text) => Buffer.from(text, 'base64'));
 
-/** Parameters of scrypt. Bounded, because they may come from anybody. `salt` in base64. */
+/** Parameters of scrypt, with `salt` in base64. They are limited, because anybody may have written them. */
 export const scryptParameters = z.object({
   N: z
     .number()
@@ -43,7 +43,7 @@ export function checkPassphrase(passphrase: Buffer): void {
     throw new BackupError(`A passphrase must have at least ${passphraseMin} characters.`);
 }
 
-/** Rejects with BackupError if the passphrase is too short. */
+/** Encrypts `plain`. Resolves to an envelope in JSON. Rejects with BackupError if the passphrase is too short. */
 export async function seal(plain: Uint8Array, passphrase: Buffer): Promise<Buffer> {
   checkPassphrase(passphrase);
   const [parameters, nonce] = [newParameters(), randomBytes(12)];
@@ -61,7 +61,7 @@ export async function seal(plain: Uint8Array, passphrase: Buffer): Promise<Buffe
   );
 }
 
-/** Rejects with BackupError if the passphrase is another one, or the envelope damaged. */
+/** Decrypts an envelope of `seal`. Rejects with BackupError if the passphrase is wrong, or the envelope is damaged. */
 export async function open(sealed: Uint8Array, passphrase: Buffer): Promise<Buffer> {
   try {
     const { scrypt: parameters, nonce, tag, ciphertext } = envelope.parse(JSON.parse(Buffer.from(sealed).toString()));
@@ -71,7 +71,7 @@ export async function open(sealed: Uint8Array, passphrase: Buffer): Promise<Buff
     decipher.setAuthTag(tag);
     return Buffer.concat([decipher.update(ciphertext), decipher.final()]);
   } catch (error) {
-    throw new BackupError('The keys cannot be decrypted: the passphrase is another one, or they are damaged.', {
+    throw new BackupError('The keys cannot be decrypted: the passphrase is wrong, or the keys are damaged.', {
       cause: error,
     });
   }
@@ -82,7 +82,7 @@ export function newParameters(): ScryptParameters {
   return { ...cost, salt: randomBytes(16).toString('base64') };
 }
 
-/** Derives a key of 32 bytes from a passphrase. Rejects if scrypt does not take the parameters. */
+/** Derives a key of 32 bytes from a passphrase. Rejects if scrypt rejects the parameters. */
 export function deriveKey(passphrase: Buffer, { salt, ...options }: ScryptParameters): Promise<Buffer> {
   return derive(passphrase, Buffer.from(salt, 'base64'), 32, { ...options, maxmem: 512 * 2 ** 20 });
 }

@@ -1,31 +1,36 @@
 /**
- * Backups and removals keep out of each other's way: a removal must not delete what a backup that is under way has
- * found in the store, and is about to name. Each holds a lease: an object `running/KIND-ID`, which it stores anew every
- * minute.
+ * Keeps backups and removals apart. A running backup reuses objects of the store that no manifest names yet, and a
+ * removal must not delete them. Each backup and each removal holds a lease: an object `running/KIND-ID`, which it
+ * stores again every minute.
  */
 import { randomUUID } from 'node:crypto';
 import { pause } from '../../storage/pause.ts';
 import { BackupError, type BackupStore } from './backup-store.ts';
 
-/** Backups do not mind each other. */
+/** Leases of the same kind do not exclude each other. */
 export type LeaseKind = 'backup' | 'removal';
 
 const folder = 'running/';
 const renewedEvery = 60_000;
 
-/** A lease that was not renewed for so long, in milliseconds, is of work that was killed. */
+/** A lease that was not renewed for this long, in milliseconds, counts as abandoned: its process was killed. */
 export const abandonedAfter = 10 * renewedEvery;
 
-/** Work whose lease was not renewed for so long, in milliseconds, gives up: earlier than others count it as killed. */
+/**
+ * If work cannot renew its lease for this long, in milliseconds, it gives up, before others count its lease as
+ * abandoned.
+ */
 export const givenUpAfter = abandonedAfter / 2;
 
-/** The lease of work that is under way. */
+/** The lease of running work. */
 export interface StoreLease {
-  /** Throws BackupError if it was not renewed for too long at any time: other work may have begun then. */
+  /** Throws BackupError if the lease has ever gone without renewal for too long: other work may have begun then. */
   check(): void;
 }
 
-/** Holds a lease while `work` runs. Rejects with BackupError if work of the other kind is under way. */
+/**
+ * Holds a lease while `work` runs. Rejects with BackupError if work of the other kind is running, and as `work` does.
+ */
 export async function withStoreLease<T>(
   store: BackupStore,
   kind: LeaseKind,
@@ -33,7 +38,7 @@ export async function withStoreLease<T>(
   every = renewedEvery,
 ): Promise<T> {
   const name = `${folder}${kind}-${randomUUID()}`;
-  // Not the monotonic clock, which stands still while a machine is suspended.
+  // Use the wall clock: the monotonic clock stops while a machine is suspended.
   let renewedAt = Date.now();
   let hasLapsed = false;
   let failure: unknown;
@@ -54,7 +59,7 @@ export async function withStoreLease<T>(
       });
     }
   };
-  // First the lease, then the look at others: of two that begin at once, at least one sees the other.
+  // Store the lease before looking for others: if two begin at once, at least one of them sees the other.
   await renew();
   const renewals = renewing();
   try {
@@ -72,13 +77,13 @@ export async function withStoreLease<T>(
   } finally {
     done.abort();
     await renewals;
-    // A lease that is left counts for ten minutes.
+    // If the removal fails, the lease counts for ten more minutes.
     await store.remove(name).catch(() => undefined);
   }
 }
 
 async function expectNoOther(store: BackupStore, kind: LeaseKind, own: string): Promise<void> {
-  // By the store's clock.
+  // Ages are by the store's clock.
   const now = (await store.find(own))!.storedAt;
   for await (const { name, storedAt } of store.list(folder)) {
     const age = now - storedAt;
@@ -87,7 +92,7 @@ async function expectNoOther(store: BackupStore, kind: LeaseKind, own: string): 
       const other = kind === 'backup' ? 'Sets are being removed from here' : 'A backup is being taken here';
       const minutes = Math.ceil((abandonedAfter - age) / 60_000);
       throw new BackupError(
-        `${other}. Run the command again when that has ended; if it was killed, in ${minutes} minutes.`,
+        `${other}. Run the command again when that has ended. If that command was killed, wait ${minutes} minutes.`,
       );
     }
   }

@@ -1,4 +1,4 @@
-/** The tables that a set holds: those of the read model, as their entities declare them, and the notes beside it. */
+/** The tables in a set: the tables of the read model, as their entities declare them, and the tables of notes. */
 import type { EntitySchema } from '@mikro-orm/core';
 import type pg from 'pg';
 import { shapeOf } from '../../storage/database/stored-table.ts';
@@ -13,7 +13,10 @@ export interface CopiedTable {
   readonly name: string;
   readonly columns: readonly string[];
   readonly key: readonly string[];
-  /** Whether the first column of the key is a counter, by whose ranges the table is cut: older ranges seldom change. */
+  /**
+   * Whether the first column of the key is a counter. If so, the table is cut by ranges of it, because older ranges
+   * seldom change.
+   */
   readonly isCut: boolean;
 }
 
@@ -40,12 +43,12 @@ export function namesOfNotes(): readonly string[] {
 }
 
 /**
- * Tables of notes that are in a set. Query engines are noted anew by their processes; the signing keys are kept apart
- * (keys.ts).
+ * The tables of notes in a set. Notes of query engines are left out, because the processes write them anew; the signing
+ * keys have an object of their own (keys.ts).
  */
 const notes = [revocationNotes, useNotes, operatorTokens, logBytesNotes, jobNotes, languageNotes];
 
-/** The tables of notes, as Postgres has them. */
+/** The tables of notes, with the columns and keys that they have in Postgres. */
 export async function noteTables(client: pg.ClientBase): Promise<CopiedTable[]> {
   const { rows } = await client.query<Omit<CopiedTable, 'isCut'>>(
     `select namespace.nspname as schema, class.relname as name,

@@ -20,32 +20,32 @@ import { untilCaughtUp } from './until-caught-up.ts';
 import { backupFiles, inFileOrder, listFiles } from './uploaded-files.ts';
 import { withStoreLease, type StoreLease } from './store-lease.ts';
 
-export interface BackupOptions {
+interface BackupOptions {
   readonly store: BackupStore;
-  /** Of Postgres. */
+  /** The URL of Postgres. */
   readonly url: string;
   readonly database: Database;
   readonly log: LogReader;
   /**
-   * Whether the set holds the records of the log, or only where it ends: then it can be restored only where that log
-   * is.
+   * Whether the set contains the records of the log. If not, it has only the ends of the partitions, and can be
+   * restored only together with that log.
    */
   readonly withRecords: boolean;
-  /** Signs the manifest, and encrypts the signing keys of the service. Null: the set is not signed, and has no keys. */
+  /** Signs the manifest and encrypts the signing keys of the service. Null: the set is not signed and has no keys. */
   readonly passphrase: Buffer | null;
-  /** Whether the set has the signing keys, if there is a passphrase. */
+  /** Whether to include the signing keys, if there is a passphrase. */
   readonly withKeys: boolean;
-  /** Null: only the names of the uploaded files are kept. */
+  /** The store of uploaded files. Null: the set has only their names. */
   readonly files: Pick<FileStore, 'read'> | null;
-  /** Whether everything is stored anew, in the place of what is there: that may be damaged. */
+  /** Whether to store everything anew, because objects in the store may be damaged. */
   readonly full: boolean;
-  /** Whether the read model may lack events that the log has. */
+  /** Whether to take the backup even if the read model lacks events of the log. */
   readonly behind: boolean;
   readonly signal: AbortSignal;
   readonly onProgress: OnProgress;
   /**
-   * Told of newer sets than the one that this backup goes on from: they cannot be read, or are not signed with the
-   * passphrase.
+   * Called for each set that this backup cannot build on, newest first, because it cannot be read or is not signed with
+   * the passphrase.
    */
   readonly onUnusable: (problem: BackupError) => void;
 }
@@ -54,18 +54,18 @@ export interface TakenBackup {
   readonly id: string;
   readonly manifest: Manifest;
   readonly isSigned: boolean;
-  /** New packs and their bytes. Packs that earlier sets have already are not counted. */
+  /** New packs and their bytes. Packs that the store had already do not count. */
   readonly written: { readonly packs: number; readonly bytes: number };
 }
 
 /**
- * Takes a backup. What it has stored when it is interrupted is used by the next one, unless that is a full one. Rejects
- * with BackupError, among others if the read model is behind the log, with the reason of `signal`, and with errors of
- * Postgres, the log and the store.
+ * Takes a backup. If it is interrupted, the next backup reuses the objects that it stored, unless that is a full one.
+ * Rejects with BackupError (for example if the read model is behind the log), with the reason of `signal`, and with
+ * errors of Postgres, the log and the store.
  */
 export async function takeBackup(options: BackupOptions): Promise<TakenBackup> {
   const { store, database, log, passphrase, behind, signal } = options;
-  // Before the work.
+  // Check first, before any work.
   if (passphrase !== null) checkPassphrase(passphrase);
   if (!behind) await untilCaughtUp(log, database, signal);
   return withStoreLease(store, 'backup', (lease) => takeUnderLease(options, lease));
@@ -76,8 +76,8 @@ async function takeUnderLease(options: BackupOptions, lease: StoreLease): Promis
   const key = passphrase === null ? null : new ManifestKey(passphrase);
   const before = full ? undefined : (await readNewestUsableSet(store, key, onUnusable))?.manifest;
   const packs = new PackWriter(store, before === undefined ? [] : packsOf(before), { reuses: !full });
-  // Short snapshots make the digests, which are kept. The snapshots that are copied later read only what has changed
-  // since.
+  // Compute and store the digests in short snapshots, so that the snapshots for copying digest only rows that have
+  // changed since.
   await digestReadModel(models, {
     url,
     schema: database.schema,
@@ -122,12 +122,12 @@ async function takeUnderLease(options: BackupOptions, lease: StoreLease): Promis
 type CopiedPartition = Omit<PartitionCopy, 'records'>;
 
 /**
- * Copies the read model, each partition out of a snapshot of its own: so none is open for as long as all rows are read,
- * and each partition is copied at an offset that the snapshot shows. A restore goes on from the offset of each.
+ * Copies the read model, each partition from its own snapshot. So no snapshot is open while all rows are read, and each
+ * partition is copied at one offset. A restore continues each partition from its offset.
  *
- * Notes and keys are copied before. A revocation of a token is noted until the log has it, so a set has it in one of
- * the two. Names of files are copied after, so all files are named that the copied uploads have, unless they were
- * removed meanwhile.
+ * Notes and keys are copied first. A revocation of a token stays in the notes until the log has it, so a set has it in
+ * at least one of the two. Names of files are copied last, so the set names every file of the copied uploads that was
+ * not removed meanwhile.
  */
 async function copyReadModel(
   connections: CopyConnections,
@@ -188,7 +188,7 @@ async function copyReadModel(
   const named = await inSnapshot(async ({ client }) => {
     const copyNames = client.query(copyTo(`copy (${selectFiles}) to stdout`));
     const fileNames = await packs.writeStream(copyNames);
-    // After the copies: no key in them is higher.
+    // Read the sequence after the copies, so that no key in them is higher.
     const {
       rows: [sequence],
     } = await client.query<{ last: string }>('select last_value as last from local_keys');
@@ -205,7 +205,7 @@ async function copyReadModel(
   };
 }
 
-/** The files that uploads have at present, as `listFiles` reads them. */
+/** Selects the present files of uploads, as lines for `listFiles`. */
 const selectFiles = `select file || ' ' || size from uploads where file is not null and removed_at is null order by ${inFileOrder('file')}`;
 
 async function readProgressOf(

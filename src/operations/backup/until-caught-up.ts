@@ -1,18 +1,18 @@
 /**
- * A backup is of a read model that has all that was acknowledged: one that is still being filled would be restored as
- * it is.
+ * Waits until the read model has all acknowledged events. A read model that is still being filled would be restored
+ * incomplete.
  */
 import type { Database } from '../../storage/database/database.ts';
 import type { LogReader } from '../../log/event-log.ts';
 import { pause } from '../../storage/pause.ts';
 import { BackupError } from './backup-store.ts';
 
-/** Longer than a projector needs to take over from one that ended, in milliseconds. */
+/** How long to wait, in milliseconds: longer than a projector needs to take over from one that ended. */
 const patience = 30_000;
 
 /**
- * Resolves when the read model has all events that the log has now. Rejects with BackupError if it has not within half
- * a minute, and with the reason of `signal`.
+ * Resolves when the read model has all events that the log had at the call. Rejects with BackupError if that takes more
+ * than half a minute, and with the reason of `signal`.
  */
 export async function untilCaughtUp(
   log: LogReader,
@@ -32,7 +32,7 @@ export async function untilCaughtUp(
     if (performance.now() >= deadline) {
       throw new BackupError(
         `The read model is behind the log by ${missing} ${missing === 1 ? 'event' : 'events'}. It is being filled, a partition has halted, or no process projects: see \`tablog log status\`. ` +
-          'With --behind it is backed up as it is.',
+          'To back it up anyway, add --behind.',
       );
     }
     await pause(200, signal);

@@ -1,6 +1,6 @@
 /**
- * The bytes of uploaded files: an object each, which ends with the SHA-256 of what is before. Files never change, so
- * each is stored once.
+ * Stores the bytes of uploaded files. Each file is an object that ends with the SHA-256 of the bytes before it. Files
+ * never change, so each is stored once.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import type pg from 'pg';
@@ -20,7 +20,7 @@ export interface NamedFile {
   readonly size: number;
 }
 
-/** The folder of uploaded files; null if they are in an S3, which keeps them by its own means. */
+/** Opens the folder of uploaded files; null if they are in S3, which must be backed up by its own means. */
 export async function openLocalFiles(
   config: FileSettings,
   pool: pg.Pool,
@@ -43,23 +43,23 @@ export async function openLocalFiles(
   }
 }
 
-/** The name of the object of a file. Hexadecimal: some file systems are case-insensitive. */
+/** The object name of a file: hexadecimal, because some file systems ignore case. */
 export function fileObject(name: string): string {
   const hex = Buffer.from(name, 'base64url').toString('hex');
   return `files/${hex.slice(0, 2)}/${hex}`;
 }
 
 /**
- * SQL: the order of `listFiles`, by the bytes that a name stands for. So the files of a folder of the store come one
- * after another.
+ * SQL for the order of `listFiles`: by the bytes that a name encodes, so that the files of a folder of the store follow
+ * each other.
  */
 export function inFileOrder(column: string): string {
   return `decode(rpad(translate(${column}, '-_', '+/'), (length(${column}) + 3) / 4 * 4, '='), 'base64')`;
 }
 
 /**
- * Knows which files the store has. It lists each folder of the store once, when the first file of that folder is asked
- * for, and remembers one folder: if files come in the order of their bytes, there are at most 256 listings, however
+ * Knows which files the store has. It lists a folder of the store when the first file of that folder is asked for, and
+ * remembers one folder. If files are asked for in the order of their bytes, there are at most 256 listings, however
  * many files there are.
  */
 class PresentFiles {
@@ -82,21 +82,21 @@ class PresentFiles {
   }
 }
 
-export interface FilesBackup {
+interface FilesBackup {
   /** Null: only the list is stored. */
   readonly files: Pick<FileStore, 'read'> | null;
   readonly store: BackupStore;
   readonly packs: PackWriter;
-  /** Whether files that are there are left as they are. */
+  /** Whether files that the store has are not stored again. */
   readonly reuses: boolean;
   readonly signal: AbortSignal;
-  /** Called with how many files are behind it. */
+  /** Called with the number of files done so far. */
   readonly onDone: (files: number) => void;
 }
 
 /**
- * Stores the files, in the order of `inFileOrder`, except those that are there and are used, and their list. A file
- * that was removed after the snapshot is left out.
+ * Stores the files, which must come in the order of `inFileOrder`, and a list of them. With `reuses`, files that the
+ * store has are not stored again. A file that was removed after the snapshot is left out.
  */
 export async function backupFiles(
   named: AsyncIterable<NamedFile>,
@@ -120,7 +120,7 @@ export async function backupFiles(
   return { count, bytes, kept: files !== null, names };
 }
 
-/** Resolves to whether the file is still there to be read. */
+/** Stores a file; resolves to false if it was removed meanwhile. */
 async function backupFile(
   name: string,
   size: number,
@@ -142,7 +142,7 @@ async function* withHash(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uin
   yield hash.digest();
 }
 
-/** The content of a file. Rejects with BackupError if it is missing or damaged. */
+/** Yields the content of a file. Rejects with BackupError if it is missing or damaged. */
 export async function* readFile(store: BackupStore, { name, size }: NamedFile): AsyncGenerator<Uint8Array> {
   const stream = await store.read(fileObject(name));
   if (stream === null) throw new BackupError(`The uploaded file ${name} is missing.`);
@@ -160,7 +160,7 @@ export async function* readFile(store: BackupStore, { name, size }: NamedFile): 
     throw new BackupError(`The uploaded file ${name} is damaged.`);
 }
 
-/** The files that a list in these packs names. */
+/** Yields the files of the list in these packs. */
 export async function* listFiles(store: BackupStore, names: readonly string[]): AsyncGenerator<NamedFile> {
   let rest = '';
   for await (const content of readPacks(store, names)) {
@@ -174,8 +174,8 @@ export async function* listFiles(store: BackupStore, names: readonly string[]): 
 }
 
 /**
- * Brings the files of a set to where the service has them. Those that are there already stay. `onDone` is called with
- * how many files are behind it.
+ * Copies the files of a set to the service's store. Files that the store has already stay. `onDone` is called with the
+ * number of files done so far.
  */
 export async function restoreFiles(
   store: BackupStore,

@@ -1,6 +1,6 @@
 /**
- * Verifies that a set can be restored, as far as that can be said without restoring it: all that it names is there, and
- * is what was stored.
+ * Verifies that a set can be restored, as far as possible without restoring it: all objects that it names exist and are
+ * undamaged.
  */
 import { BackupError, type BackupStore, type OnProgress } from './backup-store.ts';
 import { countRows } from './count-rows.ts';
@@ -11,18 +11,18 @@ import { readPack } from './packs.ts';
 import { readRecords } from './record-packs.ts';
 import { listFiles, readFile } from './uploaded-files.ts';
 
-/** What the set has by its manifest: if there are no problems, that is what is there. */
-export interface Verified extends SetCounts {
-  /** What is wrong, a sentence each; empty if all is well. */
+/** The counts of the set's manifest, which are correct if there are no problems. */
+interface Verified extends SetCounts {
+  /** The problems found, a sentence each; at most 100. */
   readonly problems: readonly string[];
 }
 
-/** How many problems are told. */
+/** After this many problems, verifying stops. */
 const problemsMax = 100;
 
 /**
- * Reads all of a set. `passphrase`: null leaves the signature unchecked, and the keys encrypted. Rejects with the
- * reason of `signal`.
+ * Reads all objects of a set. If `passphrase` is null, the signature is not checked and the keys are not decrypted.
+ * Rejects with the reason of `signal`.
  */
 export async function verifyBackup(
   set: BackupSet,

@@ -1,24 +1,25 @@
 /**
- * Appends the expiry of bodies that were never closed to the log, so that they count no more. Any process may, at any
+ * Appends the expiry of bodies that clients never completed, so that they no longer count. Any process may do it at any
  * time.
  */
 import { expireBody } from '../../../commands/receive-block.ts';
+import { commandIdOf } from '../../language/events/command-id.ts';
 import { bodyLife } from '../../../projections/segments/arrived-rows.ts';
 import { isNotHeld } from '../../log/quarantine/held-in-sql.ts';
 import type { Database } from '../../storage/database/database.ts';
-import { appendNotices } from '../../log/append-notices.ts';
 import type { EventLog } from '../../log/event-log.ts';
+import { recordFacts } from '../../log/record-fact.ts';
 
-/** Per partition: one that accepts no events does not block the others. */
+/** The limit is per partition, so that a partition that accepts no events does not block the others. */
 const bodiesAtOnce = 100;
 
 /**
- * As for stashes: an event that comes too early has no effect, and this process's log clock may be ahead. In
- * milliseconds.
+ * How long after its deadline a body is reported as expired, in milliseconds. An event that comes too early has no
+ * effect, and this process's log clock may be ahead.
  */
 const settleDelay = 60_000;
 
-/** Rejects as `EventLog.append` does, once all have been tried. */
+/** Tries all of them, then rejects as `EventLog.append` does if one failed. */
 export async function expireBodies(database: Database, log: EventLog, delay = settleDelay): Promise<void> {
   const { rows: due } = await database.pool.query<{ team_id: string; body_id: string; next: string }>(
     `select due.*, progress.next from progress cross join lateral (
@@ -28,12 +29,12 @@ export async function expireBodies(database: Database, log: EventLog, delay = se
       ) due`,
     [log.now() - bodyLife - delay],
   );
-  await appendNotices(
+  await recordFacts(
     log,
     due.map(({ team_id: teamId, body_id: bodyId, next }) => ({
-      // The progress makes another command ID after an event that came too early.
       data: expireBody(teamId, bodyId),
-      about: [teamId, bodyId, next],
+      // The progress is a part of the command ID, so that a retry after an event that came too early has a new one.
+      commandId: commandIdOf('BodyExpired', teamId, bodyId, next),
     })),
   );
 }

@@ -1,15 +1,19 @@
-/** Appends the expiry of stashes to the log, so that their contents may be removed. Any process may, at any time. */
+/**
+ * Appends the expiry of stashes to the log, after which their contents may be removed. Any process may do it at any
+ * time.
+ */
 import { expireStash } from '../../../commands/end-stash.ts';
-import { appendNotices } from '../../log/append-notices.ts';
+import { commandIdOf } from '../../language/events/command-id.ts';
 import { isNotHeld } from '../../log/quarantine/held-in-sql.ts';
 import type { Database } from '../../storage/database/database.ts';
 import type { EventLog } from '../../log/event-log.ts';
+import { recordFacts } from '../../log/record-fact.ts';
 
-/** Per partition: one that accepts no events does not block the others. */
+/** The limit is per partition, so that a partition that accepts no events does not block the others. */
 const stashesAtOnce = 20;
 
 /**
- * How long after its deadline a stash is reported as expired, in milliseconds: an event that comes too early has no
+ * How long after its deadline a stash is reported as expired, in milliseconds. An event that comes too early has no
  * effect, and this process's log clock may be ahead.
  */
 const settleDelay = 60_000;
@@ -22,7 +26,10 @@ interface DueStash {
   readonly next: string;
 }
 
-/** Returns whether there may be more to expire. Rejects as `EventLog.append` does, once all have been tried. */
+/**
+ * Resolves to whether there may be more to expire. Tries all of them, then rejects as `EventLog.append` does if one
+ * failed.
+ */
 export async function expireStashes(database: Database, log: EventLog, delay = settleDelay): Promise<boolean> {
   const { rows: due } = await database.pool.query<DueStash>(
     `select due.*, progress.next from progress cross join lateral (
@@ -32,18 +39,20 @@ export async function expireStashes(database: Database, log: EventLog, delay = s
       ) due`,
     [log.now() - delay],
   );
-  await appendNotices(
+  await recordFacts(
     log,
     due.map(({ team_id: teamId, stash_id: stashId, created, next }) => ({
-      // The progress makes another command ID after an event that came too early.
       data: expireStash(teamId, stashId, BigInt(created)),
-      about: [teamId, stashId, created, next],
+      // The progress is a part of the command ID, so that a retry after an event that came too early has a new one.
+      commandId: commandIdOf('StashExpired', teamId, stashId, created, next),
     })),
   );
   return due.length > 0 && (await haveAnyEnded(database, due));
 }
 
-/** If none has ended, it was too early for all of them, and retrying at once would be too. */
+/**
+ * Whether any of these stashes has ended. If none has, the events came too early, and retrying at once would not help.
+ */
 async function haveAnyEnded(database: Database, stashes: readonly DueStash[]): Promise<boolean> {
   const {
     rows: [found],

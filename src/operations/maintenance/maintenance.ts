@@ -1,6 +1,6 @@
 /**
- * Background maintenance: the tasks of all features, such as compaction and garbage collection. It works in small steps
- * and mostly rests, so that requests do not notice. Only one process at a time does it.
+ * Background maintenance: runs the tasks of all features, such as compaction and garbage collection. It works in small
+ * steps and mostly rests, so that it does not slow requests down. Only one process at a time does it.
  */
 import type pg from 'pg';
 import type { Logger } from 'pino';
@@ -10,13 +10,13 @@ import { asLongWork } from '../../storage/database/long-work.ts';
 import { pause } from '../../storage/pause.ts';
 import { runRound, type MaintenanceObserver, type MaintenanceTask } from './round.ts';
 
-/** Interval of rare tasks, in milliseconds. The first time is as long after the start. */
+/** Interval of rare tasks, in milliseconds. They first run one interval after the start. */
 const rareInterval = 3_600_000;
 
 /** How long a round goes on while a task finds something to do, in milliseconds. */
 const roundMs = 60_000;
 
-export interface MaintenanceOptions {
+interface MaintenanceOptions {
   readonly database: Database;
   readonly tasks: readonly MaintenanceTask[];
   readonly logger: Logger;
@@ -50,7 +50,7 @@ export class Maintenance {
       try {
         await this.#whileOnlyOne();
       } catch (error) {
-        logger.warn({ err: error }, 'maintenance of the read model has stopped until the next round');
+        logger.warn({ err: error }, 'a round of maintenance of the read model failed; the next round tries again');
       }
     }
   }
@@ -66,7 +66,7 @@ export class Maintenance {
       try {
         await asLongWork(() => this.#work());
       } finally {
-        // At once: the next round may be that of another process.
+        // Release the lock now, so that another process can do the next round.
         await client.query('select pg_advisory_unlock($1, hashtext($2))', [advisoryLocks.maintenance, database.schema]);
       }
     });
@@ -80,7 +80,10 @@ export class Maintenance {
       signal: this.#closing.signal,
       observer: this.#options.observer,
       onFailure: (error, kind) =>
-        this.#options.logger.warn({ err: error, kind }, 'a step of the maintenance of the read model failed'),
+        this.#options.logger.warn(
+          { err: error, kind },
+          'a maintenance step of the read model failed; the next round tries again',
+        ),
     });
     const isRareLeft = tasks.some(({ isRare = false }, at) => isRare && more[at]);
     if (isRareDue && !isRareLeft) this.#rareAt = performance.now() + rareInterval;

@@ -1,6 +1,6 @@
 /**
- * Removes read models of earlier versions once no process uses them. Each is renamed first: whoever opens it by its
- * name from then on finds none, and fills it anew. Then it goes table by table.
+ * Removes read models of earlier versions once no process uses them. First it renames the schema: a process that opens
+ * the read model later finds none, and fills a new one. Then it drops one table after another.
  */
 import type pg from 'pg';
 import { advisoryLocks } from '../../storage/database/advisory-locks.ts';
@@ -9,18 +9,20 @@ import { inTransaction } from '../../storage/database/transaction.ts';
 
 const suffix = '_superseded';
 
-/** Also what an interrupted replay left. Of a schema without a number in its name, none is an earlier one. */
+/** Also finds what an interrupted replay left. If the current schema has no number in its name, finds nothing. */
 const findSuperseded = `select nspname as name from pg_namespace
   where nspname ~ '^tablog_[0-9]+(_rebuild|_replaced)?(${suffix})?$'
     and substring(nspname from '^tablog_([0-9]+)')::int8 < substring($1::text from '^tablog_([0-9]+)$')::int8
   order by nspname like '%\\${suffix}' desc, nspname`;
 
-/** For how long a step waits for a table: an autovacuum gives way after a second, a backup of Postgres does not. */
+/**
+ * How long a step waits for the lock on a table. An autovacuum gives way after a second; a backup of Postgres does not.
+ */
 const lockTimeout = "set local lock_timeout = '5s'";
 
 /**
- * A step: one table at most. `current`: the schema of the read model in use. Resolves to whether it did something.
- * Rejects if somebody reads the table.
+ * Does one step: renames one schema, or drops at most one table. `current` is the schema of the read model in use.
+ * Resolves to whether it did something. Rejects if another transaction uses the table for more than 5 s.
  */
 export async function removeSuperseded(pool: pg.Pool, current: string): Promise<boolean> {
   const { rows } = await pool.query<{ name: string }>(findSuperseded, [current]);
@@ -47,7 +49,7 @@ async function dropOne(client: pg.ClientBase, schema: string): Promise<boolean> 
   return true;
 }
 
-/** Renames a read model that nobody uses, and no replay builds. Resolves to whether it did. */
+/** Renames a read model that no process uses and no replay builds. Resolves to whether it did. */
 async function retire(client: pg.ClientBase, schema: string): Promise<boolean> {
   const used = /^tablog_\d+/.exec(schema)![0];
   const {

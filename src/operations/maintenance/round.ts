@@ -1,49 +1,55 @@
-/** Rounds of maintenance: in each, every kind of work has a turn, however much another kind finds to do. */
+/** Rounds of maintenance. In each round every kind of work gets its turn, however much another kind has to do. */
 import { pause } from '../../storage/pause.ts';
 
 /** The pause after each step, as a multiple of its duration: each kind of work uses at most a fifth of a connection. */
 const restFactor = 4;
 
 /**
- * How many steps run at once: they share the connections of the process. Steps wait in the order in which they came.
+ * How many steps run at once, because they share the connections of the process. Further steps wait in their order of
+ * arrival.
  */
 const stepsAtOnce = 4;
 
 /** A kind of maintenance. */
 export interface MaintenanceTask {
-  /** Metrics and log lines show it. */
+  /** The name in metrics and log lines. */
   readonly name: string;
-  /** Does a little; resolves to how much it did, or whether it did: then there may be more. */
+  /**
+   * Does a small piece of work. Resolves to how much it did, or to whether it did any. 0 or false: nothing is left to
+   * do.
+   */
   readonly step: () => Promise<number | boolean>;
   /**
-   * Whether the step is repeated within a round. One that scans everything is not: a pass over a million files would
-   * hold the round up.
+   * Whether a round repeats the step. A step that scans everything is not repeated, because a pass over a million files
+   * would delay the end of the round.
    */
   readonly repeats: boolean;
-  /** Whether once an hour is enough. */
+  /** Whether the step runs only once an hour. */
   readonly isRare?: boolean;
 }
 
 /** Watches steps. The callbacks must not throw. */
 export interface MaintenanceObserver {
-  /** A step of this kind did so much; 0: nothing is left to be done. */
+  /** A step of this kind did this much; 0: nothing is left to do. */
   stepped(kind: string, done: number): void;
   failed(kind: string): void;
   /** Another process does all maintenance now. */
   yielded(): void;
 }
 
-export interface RoundOptions {
-  /** After this many milliseconds no step is repeated: what is left goes on in the next round. */
+interface RoundOptions {
+  /** After this many milliseconds no step is repeated. The next round does the rest. */
   readonly roundMs: number;
   /** Ends the round after the steps that are running. */
   readonly signal: AbortSignal;
   readonly observer: MaintenanceObserver;
-  /** Called with each failure of a step. It ends the turn of its kind; the next round tries again. */
+  /** Called for each failed step. A failure ends the turn of its kind; the next round tries again. */
   readonly onFailure: (error: unknown, kind: string) => void;
 }
 
-/** Runs a round of all kinds; resolves, for each, to whether there may be more to do. Never rejects. */
+/**
+ * Runs a round of all tasks. Resolves to whether there may be more to do, for each task in their order. Never rejects.
+ */
 export async function runRound(
   tasks: readonly MaintenanceTask[],
   { roundMs, signal, observer, onFailure }: RoundOptions,
@@ -73,7 +79,7 @@ export async function runRound(
   );
 }
 
-/** A number of turns, given out in the order in which they are asked for. */
+/** A semaphore: hands out a number of turns in the order of the requests. */
 class Turns {
   #free: number;
   readonly #waiting: (() => void)[] = [];

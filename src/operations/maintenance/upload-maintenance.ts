@@ -1,13 +1,15 @@
 /**
- * Maintains uploads: tells the log when the time of one is over, and when rows begin or cease to reference its file;
- * removes the bytes of uploads that were given up, and orphans. Any process may, at any time.
+ * Maintains uploads. It appends an event when an upload's deadline has passed, and when rows begin or cease to
+ * reference its file. It removes the bytes of uploads that were given up, and orphans. Any process may do it at any
+ * time.
  */
 import type { Logger } from 'pino';
 import { checkUpload } from '../../../commands/complete-upload.ts';
 import type { UploadQueries, UploadToCheck } from '../../../projections/uploads/uploads.queries.ts';
-import { appendNotices } from '../../log/append-notices.ts';
+import { commandIdOf } from '../../language/events/command-id.ts';
 import type { FileStore, StoredObject } from '../../storage/files/file-store.ts';
 import type { EventLog } from '../../log/event-log.ts';
+import { recordFacts } from '../../log/record-fact.ts';
 
 /** Batch sizes of the steps. */
 const uploadsAtOnce = 20;
@@ -24,19 +26,19 @@ export interface UploadMaintenanceOptions {
   readonly files: FileStore;
   readonly logger: Pick<Logger, 'warn'>;
   /**
-   * How long after its deadline an upload is reported as over, in milliseconds: this process's log clock may be ahead.
+   * How long after its deadline an upload is reported, in milliseconds, because this process's log clock may be ahead.
    */
   readonly settleDelay?: number;
   /**
-   * The minimum age of orphans, in milliseconds by the store's clock: an event that references the bytes is in the log
-   * long before that, if there is one.
+   * The minimum age of orphans, in milliseconds by the store's clock. If an event references the bytes, the log has it
+   * long before they are so old.
    */
   readonly orphanAge?: number;
 }
 
 export class UploadMaintenance {
   readonly #options: Required<UploadMaintenanceOptions>;
-  /** The last upload whose claims were checked; the scan continues behind it. */
+  /** The last upload whose claims were checked. The scan continues after it. */
   #claimsSeen = firstId;
   #objects: AsyncIterator<StoredObject> | null = null;
 
@@ -44,19 +46,22 @@ export class UploadMaintenance {
     this.#options = { settleDelay: 60_000, orphanAge: 24 * 3_600_000, ...options };
   }
 
-  /** Reports uploads whose time is over. Returns whether there may be more. Rejects as `EventLog.append` does. */
+  /**
+   * Reports uploads whose deadline has passed. Resolves to whether there may be more. Rejects as `EventLog.append`
+   * does.
+   */
   async endDue(): Promise<boolean> {
     const { log, uploads, settleDelay } = this.#options;
     const due = await uploads.due(log.now() - settleDelay, uploadsAtOnce);
     await this.#check(due);
     if (due.length === 0) return false;
-    // If it was too early for all of them, retrying at once would be too.
+    // If all events came too early, retrying at once would not help.
     const left = new Set((await uploads.due(log.now() - settleDelay, uploadsAtOnce)).map(({ id }) => id));
     return due.some(({ id }) => !left.has(id));
   }
 
   /**
-   * Checks the claims on some files, and returns whether this pass has more to check. Rejects as `EventLog.append`
+   * Checks the claims on the next files. Resolves to whether this pass has more to check. Rejects as `EventLog.append`
    * does.
    */
   async noteClaims(): Promise<boolean> {
@@ -67,7 +72,7 @@ export class UploadMaintenance {
   }
 
   /**
-   * Removes the bytes of uploads that an event has given up. Idempotent. Returns whether there may be more. Rejects
+   * Removes the bytes of uploads that an event has given up. Idempotent. Resolves to whether there may be more. Rejects
    * with StoreAway.
    */
   async clear(): Promise<boolean> {
@@ -82,9 +87,10 @@ export class UploadMaintenance {
   }
 
   /**
-   * Scans a part of the store, and removes old objects that belong to no upload. Returns whether the pass continues.
-   * Nothing is removed while the read model is behind the log, which may know more, or holds events, nor in the store
-   * of another log: each pass that finds one ends with a warning. Rejects with StoreAway.
+   * Scans a part of the store, and removes old objects that belong to no upload. Resolves to whether the pass
+   * continues. While the read model is behind the log or holds events of a team in quarantine, it removes nothing,
+   * because the missing events may name the objects. If the store belongs to another log, it removes nothing and logs a
+   * warning. Rejects with StoreAway.
    */
   async removeOrphans(): Promise<boolean> {
     const { files, orphanAge } = this.#options;
@@ -130,8 +136,8 @@ export class UploadMaintenance {
   }
 
   /**
-   * Whether the store belongs to this log, and not to another service that was configured to share it. A store never
-   * changes its owner.
+   * Whether the store belongs to this log. Another service may have been configured to use the same store, but a store
+   * never changes its owner.
    */
   async #isOwnStore(): Promise<boolean> {
     const { uploads, files, logger } = this.#options;
@@ -141,12 +147,12 @@ export class UploadMaintenance {
     const isOwn = await files.belongsTo(logId);
     if (!isOwn)
       logger.warn(
-        'the files are those of another log (see its file or object `owner`): what no upload knows is not removed',
+        'the store of files belongs to another log (its file or object `owner` has the ID): orphans are not removed; give each service a store of its own',
       );
     return isOwn;
   }
 
-  /** Whether the whole log is projected, in every partition, including halted ones, and no team is in quarantine. */
+  /** Whether every partition, also a halted one, is projected to the end of its log, and no team is in quarantine. */
   async #knowsAll(): Promise<boolean> {
     const { log, uploads } = this.#options;
     const progress = await uploads.progress();
@@ -155,10 +161,13 @@ export class UploadMaintenance {
   }
 
   async #check(found: readonly UploadToCheck[]): Promise<void> {
-    // After an event that came too early, the new progress makes another command ID.
-    await appendNotices(
+    // The progress is a part of the command ID, so that a retry after an event that came too early has a new one.
+    await recordFacts(
       this.#options.log,
-      found.map(({ id, teamId, next }) => ({ data: checkUpload(teamId, id), about: [id, next] })),
+      found.map(({ id, teamId, next }) => ({
+        data: checkUpload(teamId, id),
+        commandId: commandIdOf('UploadChecked', id, next),
+      })),
     );
   }
 }

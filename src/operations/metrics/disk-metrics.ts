@@ -1,8 +1,8 @@
-/** Metrics of the disks that this process writes to, asked for at each scrape only. */
+/** Metrics of the disks that this process writes to, read at each scrape. */
 import { Gauge, type Registry } from 'prom-client';
 import type { DiskFloor } from '../../api/http/limits/disk-floor.ts';
 
-export type Disks = Pick<DiskFloor, 'free'>;
+type Disks = Pick<DiskFloor, 'free'>;
 
 export function addDiskMetrics(registry: Registry, disks: Disks): void {
   const free: Gauge<'folder'> = new Gauge({

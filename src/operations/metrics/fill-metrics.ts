@@ -1,14 +1,14 @@
-/** Metrics of the fill of a read model: by a new version when it starts, or by `tablog replay`. */
+/** Metrics of the fill of a read model, which a new version does when it starts, or `tablog replay`. */
 import { Gauge, type Registry } from 'prom-client';
 import type { FillProgress } from '../replay/fill-progress.ts';
 import { inTime } from './in-time.ts';
 
-export type AskedFill = Pick<FillProgress, 'look' | 'eventsLeft' | 'secondsLeft'>;
+type AskedFill = Pick<FillProgress, 'look' | 'eventsLeft' | 'secondsLeft'>;
 
-/** While Postgres is away there are no values. */
+/** Adds the metrics. While Postgres is away they have no values. */
 export function addFillMetrics(registry: Registry, fill: AskedFill): void {
   let looking: Promise<true | null> | null = null;
-  // Both metrics of a scrape are of one look.
+  // Both metrics of a scrape share one query.
   const look = (): Promise<true | null> => {
     looking ??= inTime(() => fill.look().then(() => true as const)).finally(() => {
       looking = null;
@@ -29,8 +29,12 @@ export function addFillMetrics(registry: Registry, fill: AskedFill): void {
   };
   gauge(
     'events_left',
-    'Events that are left until a read model is filled, by a new version or by a replay; 0: no fill is under way.',
+    'Events still to project until a new version, or a replay, has filled its read model; 0 if none is being filled.',
     () => fill.eventsLeft,
   );
-  gauge('seconds_left', 'How long that takes at the rate so far.', () => fill.secondsLeft);
+  gauge(
+    'seconds_left',
+    'Estimated seconds until the read model is filled, at the rate so far.',
+    () => fill.secondsLeft,
+  );
 }

@@ -1,7 +1,7 @@
-/** Timeout of what a scrape asks of Postgres, in milliseconds. */
+/** Time limit of a query for a scrape, in milliseconds. */
 const answerWait = 2000;
 
-/** What `ask` resolves to; null if it rejects, or does not resolve in time. */
+/** Resolves to the result of `ask`, or to null if `ask` rejects or takes longer than two seconds. */
 export async function inTime<T>(ask: () => Promise<T>): Promise<T | null> {
   const late = Promise.withResolvers<null>();
   const timer = setTimeout(() => late.resolve(null), answerWait);

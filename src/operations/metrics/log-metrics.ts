@@ -1,4 +1,4 @@
-/** Metrics of the log and its projections, updated by their events. */
+/** Metrics of the log and its projections. The log calls these methods when something happens. */
 import { Counter, Histogram, type Registry } from 'prom-client';
 import {
   appendFailures,
@@ -55,21 +55,21 @@ export class LogMetrics implements LogObserver {
     });
     this.#failed = new Counter({
       name: 'tablog_log_appends_failed_total',
-      help: 'Events that were taken in and have no outcome.',
+      help: 'Events that were accepted for appending but have no outcome.',
       labelNames: ['reason'],
       registers,
     });
     this.#takeovers = new Counter({
       name: 'tablog_partition_takeovers_total',
-      help: 'How often this process has taken a partition over.',
+      help: 'How often this process took over a partition.',
       registers,
     });
     this.#timeouts = new Counter({
       name: 'tablog_projection_timeouts_total',
-      help: 'Batches whose statements took longer than they may, while Postgres was there.',
+      help: 'Batches whose statements exceeded their time limit although Postgres was reachable.',
       registers,
     });
-    // A counter that does not exist yet has no rate at its first increment.
+    // Create each counter at 0: a counter that first appears at 1 shows no increase in Prometheus.
     for (const reason of refusalReasons) this.#refused.inc({ reason }, 0);
     for (const reason of appendFailures) this.#failed.inc({ reason }, 0);
   }

@@ -1,20 +1,20 @@
-/** Metrics of maintenance, updated by its steps. Only the process that does it has more than zeros. */
+/** Metrics of maintenance, updated after each step. Only the process that does the maintenance counts any. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { MaintenanceObserver } from '../maintenance/round.ts';
 
 export class MaintenanceMetrics implements MaintenanceObserver {
   readonly #done: Counter<'kind'>;
   readonly #failed: Counter<'kind'>;
-  /** Since when there is more to do, by kind, in milliseconds of the monotonic clock. */
+  /** For each kind that has more to do: since when, in milliseconds of the monotonic clock. */
   readonly #behindSince = new Map<string, number>();
-  /** When a step of the kind ended last. */
+  /** When the last step of each kind ended. */
   readonly #steppedAt = new Map<string, number>();
 
   constructor(registry: Registry) {
     const registers = [registry];
     this.#done = new Counter({
       name: 'tablog_maintenance_done_total',
-      help: 'What steps of maintenance removed, moved or noted, by kind.',
+      help: 'Things that maintenance removed, moved or recorded, by kind.',
       labelNames: ['kind'],
       registers,
     });
@@ -26,7 +26,7 @@ export class MaintenanceMetrics implements MaintenanceObserver {
     });
     const behind: Gauge<'kind'> = new Gauge({
       name: 'tablog_maintenance_behind_seconds',
-      help: 'For how long a kind of maintenance has not come to the end of what there is to do.',
+      help: 'For how long a kind of maintenance has had more to do; 0 if it has finished.',
       labelNames: ['kind'],
       registers,
       collect: () => {

@@ -7,7 +7,7 @@ import { LogMetrics } from './log-metrics.ts';
 import { MaintenanceMetrics } from './maintenance-metrics.ts';
 import { RequestMetrics } from './request-metrics.ts';
 
-/** How often the event loop's delay is sampled, in milliseconds: each sample wakes an idle process. */
+/** Interval between samples of the event loop's delay, in milliseconds. Each sample wakes an idle process. */
 const loopDelayPrecision = 20;
 
 export class Metrics {
@@ -21,7 +21,7 @@ export class Metrics {
     addTo(this.#registry);
   }
 
-  /** Adds Node's process metrics. Call it once per process: they are collected until its end. */
+  /** Adds Node's process metrics. Call it once per process, because their collection never stops. */
   observeProcess(): void {
     collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: loopDelayPrecision });
   }
@@ -30,7 +30,7 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  /** All metrics as they are now, as text. */
+  /** The present values of all metrics, in the Prometheus text format. */
   scrape(): Promise<string> {
     return this.#registry.metrics();
   }

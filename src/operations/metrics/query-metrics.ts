@@ -1,18 +1,18 @@
-/** Metrics of the query processes, which are asked at each scrape while they run. */
+/** Metrics of the query processes. Each scrape asks the processes that run. */
 import { Gauge, type Registry } from 'prom-client';
 import { boundsInForce } from '../../api/query/engine-process.ts';
 import type { EngineUse } from '../../api/query/protocol.ts';
 import type { ProcessState } from '../../api/query/query-engine.ts';
 import { inTime } from './in-time.ts';
 
-/** The query processes of this service, as far as metrics see them. */
-export interface AskedEngine {
+/** The part of the query engine that metrics need. */
+interface AskedEngine {
   states(): Promise<readonly ProcessState[]>;
 }
 
 export function addQueryMetrics(registry: Registry, engine: AskedEngine): void {
   let asked: Promise<readonly ProcessState[] | null> | null = null;
-  // All metrics of a scrape are of one answer.
+  // All metrics of a scrape share one answer.
   const ask = (): Promise<readonly ProcessState[] | null> => {
     asked ??= inTime(() => engine.states()).finally(() => {
       asked = null;
@@ -34,14 +34,14 @@ export function addQueryMetrics(registry: Registry, engine: AskedEngine): void {
     (member: keyof EngineUse) =>
     ({ use }: ProcessState): number =>
       use?.[member] ?? 0;
-  gauge('copies', 'Copies of tables that the query process holds.', used('copies'));
-  gauge('copies_bytes', 'Bytes of these copies, and of files that are exported.', used('bytes'));
+  gauge('copies', 'Copies of tables in the query process.', used('copies'));
+  gauge('copies_bytes', 'Bytes of these copies and of files being exported.', used('bytes'));
   gauge('fills', 'Copies that are being filled.', used('fills'));
   gauge('fills_waiting', 'Copies that wait to be filled.', used('fillsWaiting'));
   gauge('engine_resident_bytes', 'Resident memory of the query process; 0 while there is none.', used('residentBytes'));
   gauge(
     'engine_resident_bytes_max',
-    'How much resident memory the query process may take.',
+    'Limit of the resident memory of the query process.',
     ({ residentBytesMax }) => residentBytesMax,
   );
   gauge('engine_starts', 'How often the query process was started.', ({ starts }) => starts);
@@ -52,12 +52,12 @@ export function addQueryMetrics(registry: Registry, engine: AskedEngine): void {
   );
   gauge(
     'engine_crashes',
-    'How often the query process ended in such a way that a query may have ended it.',
+    'How often the query process ended in a way that a query may have caused.',
     ({ crashes }) => crashes,
   );
   const bounds = new Gauge({
     name: 'tablog_query_engine_memory_bounds',
-    help: 'What bounds the memory of the query processes on this system.',
+    help: 'Mechanisms that limit the memory of the query processes on this system.',
     labelNames: ['bound'],
     registers: [registry],
   });

@@ -1,16 +1,19 @@
-/** Metrics of what teams use of their quotas: over all teams, and by the largest one. There is no label per team. */
+/**
+ * Metrics of how much of each quota is in use: by all teams together, and by the team that uses most. There is no label
+ * per team.
+ */
 import { Gauge, type Registry } from 'prom-client';
 import type { PlanQuota } from '../../language/events/quota.ts';
 import { inTime } from './in-time.ts';
 
-/** What teams use of a quota. */
+/** How much of a quota teams use. */
 export interface QuotaUse {
   readonly quota: PlanQuota;
   readonly allTeams: number;
   readonly largestTeam: number;
 }
 
-/** For how long an answer is repeated, in milliseconds: it takes a look at all teams. */
+/** For how long scrapes repeat an answer, in milliseconds, because the query reads all teams. */
 const repeatedFor = 30_000;
 
 /** The quota as a label: `openUploads` is `open_uploads`. */
@@ -18,12 +21,12 @@ export function quotaLabel(quota: PlanQuota): string {
   return quota.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** While Postgres is away there are no values. */
+/** Adds the metrics. While Postgres is away they have no values. */
 export function addQuotaMetrics(registry: Registry, ask: () => Promise<readonly QuotaUse[]>): void {
   let askedAt = -Infinity;
   const used: Gauge<'quota' | 'teams'> = new Gauge({
     name: 'tablog_quota_used',
-    help: 'What teams use of a quota: all of them, and the one that uses the most of it.',
+    help: 'How much of a quota is used: by all teams together, and by the team that uses most.',
     labelNames: ['quota', 'teams'],
     registers: [registry],
     collect: async () => {

@@ -16,15 +16,15 @@ import { quotaLabel } from './quota-metrics.ts';
 
 type Observe = (seconds: number) => void;
 
-/** The methods with their own label; clients may send others. */
+/** The methods with their own label. All others share one, because clients may send any text. */
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** Stands for a quota: the share of a disk that a team may take in a day. */
+/** The label for the share of a disk that a team may take in a day. It is not a quota but is counted like one. */
 const shareLabel = 'disk_share';
 
 export class RequestMetrics implements RequestObserver {
   readonly #durations: Histogram<'method' | 'route' | 'status'>;
-  /** Observers by method, route and status: a label set is resolved once, not for each request. */
+  /** Observers by method, route and status, so that a set of labels is resolved once and not for each request. */
   readonly #observers = new Map<string, Map<string | null, Map<number | null, Observe>>>();
   readonly #rateLimited: Counter<'limit'>;
   readonly #connectionsClosed: Counter<'reason'>;
@@ -36,30 +36,30 @@ export class RequestMetrics implements RequestObserver {
     const registers = [registry];
     this.#durations = new Histogram({
       name: 'tablog_http_request_duration_seconds',
-      help: 'From the first look at a request to the end of its answer, by method, pattern of the route, and status.',
+      help: 'From the arrival of a request to the end of its answer, by method, route pattern and status.',
       labelNames: ['method', 'route', 'status'],
       buckets: latencyBuckets,
       registers,
     });
     this.#rateLimited = new Counter({
       name: 'tablog_http_requests_rate_limited_total',
-      help: 'Requests that were refused because their team, or the address of their client, has used up a limit.',
+      help: 'Requests that were refused because their team or client address has used up a rate limit.',
       labelNames: ['limit'],
       registers,
     });
     this.#connectionsClosed = new Counter({
       name: 'tablog_http_connections_closed_total',
-      help: 'Connections that were closed because a client address, or all of them, opened or held too many.',
+      help: 'Connections that were closed because one client address, or all together, opened or held too many.',
       labelNames: ['reason'],
       registers,
     });
     this.#shareRefused = new Counter({
       name: 'tablog_share_refused_total',
-      help: 'Requests that found no room in time, among those of their team or of the process.',
+      help: 'Requests that were refused because the share of their team, or of the process, stayed full.',
       labelNames: ['share', 'by'],
       registers,
     });
-    // A counter that does not exist yet has no rate at its first increment.
+    // Create each counter at 0: a counter that first appears at 1 shows no increase in Prometheus.
     for (const limit of limitNames) this.#rateLimited.inc({ limit }, 0);
     for (const reason of closeReasons) this.#connectionsClosed.inc({ reason }, 0);
     for (const share of shareNames)
@@ -73,7 +73,7 @@ export class RequestMetrics implements RequestObserver {
     for (const quota of [...planQuotas.map(quotaLabel), shareLabel]) this.#quotaRefusals.inc({ quota }, 0);
     const inFlight: Gauge = new Gauge({
       name: 'tablog_http_requests_in_flight',
-      help: 'Requests that are being answered, this scrape among them.',
+      help: 'Requests being answered, including this scrape.',
       registers,
       collect: () => inFlight.set(this.#inFlight),
     });

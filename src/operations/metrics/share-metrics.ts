@@ -1,4 +1,4 @@
-/** Metrics of what teams share, queried at each scrape only. */
+/** Metrics of the resources that teams share, read at each scrape. */
 import { Gauge, type Registry } from 'prom-client';
 import { FairShares } from '../../api/http/limits/fair-shares.ts';
 import type { Shares } from '../../api/http/limits/shares.ts';
@@ -16,6 +16,6 @@ export function addShareMetrics(registry: Registry, shares: Shares): void {
       },
     });
   };
-  addGauge('tablog_share_capacity', 'How much there is to be shared among teams.', ({ capacity }) => capacity);
-  addGauge('tablog_share_used', 'How much of it is in use.', ({ used }) => used);
+  addGauge('tablog_share_capacity', 'Capacity of a resource that teams share.', ({ capacity }) => capacity);
+  addGauge('tablog_share_used', 'How much of that capacity is in use.', ({ used }) => used);
 }

@@ -1,4 +1,4 @@
-/** Metrics of the service's state, queried at each scrape only. */
+/** Metrics of the service's state, read at each scrape. */
 import { Gauge, type Registry } from 'prom-client';
 import { haltCauses, type EventLog, type LogStatus } from '../../log/event-log.ts';
 import { inTime } from './in-time.ts';
@@ -9,7 +9,7 @@ export interface Asked {
   readonly askPostgres: () => Promise<unknown>;
 }
 
-/** Adds metrics that are queried at each scrape. Without Kafka, its metrics are left out: a 0 would be misleading. */
+/** Adds the metrics. Without Kafka, the metrics of Kafka are left out, because a 0 would be misleading. */
 export function addStatusMetrics(registry: Registry, { log, askPostgres }: Asked): void {
   const registers = [registry];
   const reachable: Gauge = new Gauge({
@@ -39,14 +39,14 @@ export function addStatusMetrics(registry: Registry, { log, askPostgres }: Asked
   );
   addGauge(
     'tablog_quarantined_teams',
-    'Teams with an event that cannot be projected. `tablog quarantine list` names them, docs/operate/operations.md says what to do.',
+    'Teams with an event that cannot be projected. `tablog quarantine list` names them; docs/operate/operations.md says what to do.',
     ({ quarantinedTeams }) => quarantinedTeams,
   );
   const halted: Gauge<'partition' | 'cause'> = new Gauge({
     name: 'tablog_partition_halted',
     labelNames: ['partition', 'cause'],
     registers,
-    help: '1 if a partition takes no events, because its log lost records, or cannot be projected. `tablog log status` says more, docs/operate/operations.md what to do.',
+    help: '1 if a partition takes no events because its log lost records or cannot be projected. `tablog log status` says more; docs/operate/operations.md says what to do.',
     collect: () =>
       log.status().halts.forEach((halt, partition) => {
         for (const cause of haltCauses) halted.set({ partition, cause }, Number(halt === cause));
@@ -61,7 +61,7 @@ export function addStatusMetrics(registry: Registry, { log, askPostgres }: Asked
   );
   addGauges(
     'tablog_projection_lag_events',
-    'Events by which the projection of a partition is behind, whichever process does it.',
+    'Events of a partition that no process has projected yet.',
     ({ kafka }) => kafka!.lag,
   );
 }

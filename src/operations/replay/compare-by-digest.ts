@@ -1,6 +1,6 @@
 /**
- * Compares the read model with its rebuild by digests of partitions: it reads what has changed since the last time, on
- * both sides.
+ * Compares the read model with its rebuild by digests of partitions. On both sides it reads only rows that have changed
+ * since the last comparison.
  */
 import type { Difference } from '../../log/compare/differences.ts';
 import {
@@ -24,7 +24,7 @@ export interface DigestComparison {
   readonly rowsRead: number;
 }
 
-export interface DigestComparisonOptions {
+interface DigestComparisonOptions {
   readonly url: string;
   /** The Postgres schemas of the read model, and of its rebuild. */
   readonly schema: string;
@@ -33,12 +33,13 @@ export interface DigestComparisonOptions {
   readonly snapshotMs?: number;
 }
 
-/** The read model may be in use. Rejects as `digestReadModel` and `Rebuild.bringTo` do. */
+/** Compares while the read model may be in use. Rejects as `digestReadModel` and `Rebuild.bringTo` do. */
 export async function compareByDigest(
   rebuilding: Rebuild,
   { url, schema, rebuilt, ...options }: DigestComparisonOptions,
 ): Promise<DigestComparison> {
-  // In short snapshots, so that little is left to read in the one at whose offsets both are compared.
+  // Read most rows in short snapshots first, so that little is left to read in the last one, at whose offsets both
+  // sides are compared.
   const live = await digestReadModel(models, { ...options, url, schema });
   await rebuilding.bringTo(await Snapshot.with(url, schema, (snapshot) => snapshot.progress()));
   const expected = await digestReadModel(models, { ...options, url, schema: rebuilt });

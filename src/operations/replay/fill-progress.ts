@@ -1,19 +1,19 @@
 /** How far the fill of a read model has come: for log lines, health and metrics. */
 
-/** For so long a rate says little, in milliseconds. */
+/** A rate is shown only after this time, in milliseconds: before that it is too inexact. */
 const rateFrom = 1000;
 
-/** How many events of the log are projected, by whichever process. */
+/** How many events of the log are projected, and how many there are. */
 export interface FillState {
   readonly events: number;
   readonly ofEvents: number;
 }
 
 export class FillProgress {
-  /** In milliseconds, from any beginning. */
+  /** A monotonic time in milliseconds. */
   readonly #clock: () => number;
   #now: FillState | null = null;
-  /** Where and when the first events were done that this process saw: the rate is the mean since then. */
+  /** The number of events at the first update, and its time. The rate is the mean since then. */
   #began = { events: 0, at: 0 };
   #read: (() => Promise<FillState | null>) | null = null;
 
@@ -30,12 +30,14 @@ export class FillProgress {
     this.#now = null;
   }
 
-  /** From now on `look` reads how far another process is; null: there is no fill. */
+  /**
+   * Makes `look` read the progress of another process with `read`, which resolves to null if nothing is being filled.
+   */
   follow(read: () => Promise<FillState | null>): void {
     this.#read = read;
   }
 
-  /** To be called before it is asked. Rejects as what it follows does. */
+  /** Updates the progress; call it before reading the getters. Rejects as the `read` of `follow` does. */
   async look(): Promise<void> {
     if (this.#read === null) return;
     const found = await this.#read();
@@ -43,12 +45,12 @@ export class FillProgress {
     else this.update(found.events, found.ofEvents);
   }
 
-  /** 0: there is no fill. */
+  /** How many events are left; 0 if nothing is being filled. */
   get eventsLeft(): number {
     return this.#now === null ? 0 : Math.max(0, this.#now.ofEvents - this.#now.events);
   }
 
-  /** At the rate so far; 0: there is no fill; null: it has just begun. */
+  /** Estimated seconds left at the rate so far. 0 if nothing is being filled; null if a fill has just begun. */
   get secondsLeft(): number | null {
     if (this.#now === null) return 0;
     const elapsed = this.#clock() - this.#began.at;
@@ -56,7 +58,7 @@ export class FillProgress {
     return done === 0 || elapsed < rateFrom ? null : Math.ceil((this.eventsLeft * elapsed) / done / 1000);
   }
 
-  /** A sentence. */
+  /** A sentence for log lines and `/readyz`. */
   describe(): string {
     const { events, ofEvents } = this.#now ?? { events: 0, ofEvents: 0 };
     const left = this.secondsLeft === null ? '' : `, about ${this.secondsLeft} s left`;

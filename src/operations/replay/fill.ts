@@ -1,7 +1,7 @@
 /**
- * Fills a read model that serves nobody yet, in its place: one of a new version, or one that was not used for long. All
- * partitions at once, garbage is removed meanwhile, and what is done is kept if it is interrupted. Another version may
- * serve from its own read model, and append.
+ * Fills a read model before it serves: one of a new version, or one that was not used for long. It fills all partitions
+ * at once and removes garbage meanwhile. If it is interrupted, the next fill continues from there. Another version may
+ * serve from its own read model and append meanwhile.
  */
 import pg from 'pg';
 import { readProgress } from '../../log/progress/progress.store.ts';
@@ -13,19 +13,23 @@ import { WrongLog } from '../../log/identity.ts';
 import { pause } from '../../storage/pause.ts';
 import { endsOf, leftMax, Rebuild, type RebuildOptions } from './rebuild.ts';
 
-/** How often a process looks how far another one has come that fills the read model, in milliseconds. */
+/** Interval between checks while another process fills the read model, in milliseconds. */
 const lookInterval = 1000;
 
-/** What goes wrong elsewhere in the same way, and is told there: the service opens the read model as it is. */
+/**
+ * Errors that end the fill without a message: the service opens the read model as it is, meets the same problem, and
+ * reports it.
+ */
 const toldLater = [WrongLog, ProjectionFailed, ProgressMoved];
 
-export interface FillOptions extends Omit<RebuildOptions, 'schema' | 'goesOn'> {
-  /** Of the read model, which exists. */
+interface FillOptions extends Omit<RebuildOptions, 'schema' | 'goesOn'> {
+  /** The database of the read model, which must exist. */
   readonly database: Database;
 }
 
 /**
- * Calls `onProgress` if so much is left to project that the read model is to be filled, and resolves to whether it is.
+ * Resolves to whether so many events are left to project that the read model must be filled before it serves. If so,
+ * calls `onProgress` first.
  */
 export async function isFarBehind({
   database,
@@ -41,8 +45,8 @@ export async function isFarBehind({
 }
 
 /**
- * Brings the read model close to the end of the log, or waits until another process has. Rejects with the reason of
- * `signal` when that aborts, and when Postgres or Kafka cannot be reached.
+ * Brings the read model close to the end of the log, or waits until another process has done so. Rejects with the
+ * reason of `signal` when it aborts, and when Postgres or Kafka cannot be reached.
  */
 export async function fill(options: FillOptions): Promise<void> {
   const { url, database } = options;
@@ -52,7 +56,7 @@ export async function fill(options: FillOptions): Promise<void> {
     connectionTimeoutMillis: 5000,
     keepAlive: true,
   });
-  // A broken connection fails the query that runs on it, or the next one.
+  // If the connection breaks, the query that runs on it fails, or the next one does.
   owner.on('error', () => undefined);
   try {
     await owner.connect();
@@ -61,8 +65,8 @@ export async function fill(options: FillOptions): Promise<void> {
       try {
         return await fillAlone(options);
       } catch (error) {
-        // A command of an operator brings the read model to the end of its log too. In Kafka, it takes the partitions
-        // over, and does all of it.
+        // The progress may have moved because an operator's command also brings the read model to the end of its log.
+        // With the log in Kafka that command takes the partitions over, which raises the epochs, and does all the rest.
         if (error instanceof ProgressMoved && (await epochsOf(database)) === epochs) continue;
         if (!toldLater.some((kind) => error instanceof kind)) throw error;
         return;
@@ -94,7 +98,7 @@ async function fillAlone(options: FillOptions): Promise<void> {
   try {
     await rebuilding.bringTo(await endsOf(log), true);
     await rebuilding.approachEnd();
-    // The fill did not wait for the disk. This commit does, and flushes everything written before it.
+    // The fill's commits did not wait for the disk. This one does, and flushes everything written before it.
     await database.pool.query('update progress set caught_up = caught_up');
   } finally {
     await rebuilding.close();

@@ -1,7 +1,7 @@
 /**
- * Projects a partition of an existing log as fast as possible. While one batch is stored, the next one is decided
- * speculatively. For the batches after that, other connections already write the rows that their events contain, and
- * look up the rows that their events patch or delete.
+ * Projects a partition of an existing log as fast as possible. While one batch is being stored, the next one is decided
+ * speculatively. For the batches after that, other connections already write the rows that the events contain, and look
+ * up the rows that the events patch or delete.
  */
 import { toEntry } from '../../log/batch/entry.ts';
 import { isKeyTaken } from '../../log/batch/local-keys.ts';
@@ -15,24 +15,24 @@ import { withEndedBackend } from '../../storage/database/end-backend.ts';
 import { costOfRecord } from '../../language/events/cost.ts';
 import type { LogReader, LogRecord } from '../../log/event-log.ts';
 
-/** How many records, and bytes of them, are written ahead in one transaction; a record that is larger is alone. */
+/** Limits of the records that one transaction writes ahead. A larger record has its own transaction. */
 const writtenAtOnce = { records: 500, bytes: 1024 * 1024 };
 
-/** How many groups of records are prepared at once. */
+/** How many groups of records (`inParts`) are prepared at once. */
 const partsAhead = 3;
 
 /**
- * When more records, or bytes of them, wait to be projected, no more are read. Garbage collection copies decoded events
- * that wait long.
+ * Reading pauses while more records, or more bytes of records, wait to be projected. The limit is low because V8's
+ * garbage collection copies decoded events that wait for long.
  */
 const waitingMax = { records: 500, bytes: 2 * 1024 * 1024 };
 
-export interface PartitionRebuildOptions extends ProjectTarget {
+interface PartitionRebuildOptions extends ProjectTarget {
   readonly database: Pick<Database, 'writers' | 'fills'>;
   readonly log: LogReader;
   /** How many events are projected per batch. The result does not depend on it. */
   readonly batchEvents: number;
-  /** Called when all records before this place are projected. If it throws, no more are. */
+  /** Called when all records before this place are projected. If it throws, projecting stops. */
   readonly onProjected: (place: RebuildPlace) => void;
 }
 
@@ -44,8 +44,8 @@ export interface RebuildPlace {
 }
 
 /**
- * Projects the records from `from` on up to `end` (exclusive). Rejects as `projectRecords` and `onProjected` do; then
- * nothing is under way any more.
+ * Projects the records from `from` on up to `end` (exclusive). Rejects as `projectRecords` and `onProjected` do, after
+ * all work under way has ended.
  */
 export async function rebuildPartition(
   options: PartitionRebuildOptions,
@@ -63,7 +63,7 @@ export async function rebuildPartition(
     costOf: ({ bytes }) => costOfRecord(bytes),
     costMax: batchCostMax,
     eventsMax: batchEvents,
-    // Records have their offsets and times already.
+    // Unused: the records have their offsets and times already.
     timeNow: () => 0,
     place: (records) => records,
     maySpeculate: () => !failed.signal.aborted,
@@ -92,7 +92,9 @@ export async function rebuildPartition(
   failed.signal.throwIfAborted();
 }
 
-/** Stores a batch; resolves to whether it landed as it was decided ahead. */
+/**
+ * Stores a batch. Resolves to whether the speculative decision was stored; if it was not, the batch was decided again.
+ */
 async function store(
   options: PartitionRebuildOptions,
   batches: PartitionBatches<LogRecord>,
@@ -116,23 +118,25 @@ async function store(
   return false;
 }
 
-/** Stores what was decided ahead, if that is possible. Rejects with errors that `isDatabaseAway` recognizes. */
+/**
+ * Stores a speculative batch; resolves to false if that fails. Rejects only with errors that `isDatabaseAway`
+ * recognizes.
+ */
 async function storedAsDecided({ database }: PartitionRebuildOptions, speculative: SpeculativeBatch): Promise<boolean> {
   try {
     await withEndedBackend(database.writers, (tx) => storeSpeculative(tx, speculative));
     return true;
   } catch (error) {
     if (isDatabaseAway(error)) throw error;
-    // Garbage collection was in the way, or something is wrong with a record, which is found when it is projected
-    // alone.
+    // Garbage collection conflicted, or a record is faulty, which shows when it is projected alone.
     return false;
   }
 }
 
 /**
- * Gives the records the times that they had when they were first projected. A reader that does not begin at 0 may give
- * one that is below that of the records before, because the clocks of brokers differ and step; the log's time never
- * falls.
+ * Gives the records the times that they had when they were first projected. Log time never falls. But the clocks of
+ * brokers differ and step, so a reader that does not begin at offset 0 may give a record a time below that of the
+ * record before.
  */
 async function* inLogTime(
   read: AsyncIterable<readonly LogRecord[]>,
@@ -148,8 +152,8 @@ async function* inLogTime(
 }
 
 /**
- * Yields the records in log order. Before a record is yielded, the rows in it were written and the rows that it patches
- * or deletes were looked up, unless that failed.
+ * Yields the records in log order. By then `prepare` has written the rows in a record, and looked up the rows that it
+ * patches or deletes, unless that failed.
  */
 async function* prepared(
   options: PartitionRebuildOptions,
@@ -184,7 +188,10 @@ function* inParts(records: readonly LogRecord[]): Generator<readonly LogRecord[]
   if (part.length > 0) yield part;
 }
 
-/** With its event, so that it is decoded once; one that cannot be decoded fails when it is projected. */
+/**
+ * The record with its event, so that the event is decoded once. If it cannot be decoded, projecting the record fails
+ * later.
+ */
 function decoded(record: LogRecord): LogRecord {
   try {
     return { ...record, event: toEntry(record).event };
@@ -194,8 +201,8 @@ function decoded(record: LogRecord): LogRecord {
 }
 
 /**
- * Resolves to the records. Never rejects: if it fails, the batch of the records does the same work, and reports the
- * error if it fails too.
+ * Writes and looks up rows ahead; resolves to the records. Never rejects: after a failure the batch does the same work,
+ * and reports the error if it fails too.
  */
 async function prepare(
   { projector, database }: PartitionRebuildOptions,
@@ -229,7 +236,7 @@ class WaitingRecords {
     this.#onRemoved?.();
   }
 
-  /** Resolves when there is room for more. */
+  /** Resolves when no more records and bytes wait than `waitingMax`. */
   async room(): Promise<void> {
     while (this.#records > waitingMax.records || this.#bytes > waitingMax.bytes) {
       await new Promise<void>((resolve) => {

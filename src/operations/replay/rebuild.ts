@@ -1,6 +1,6 @@
 /**
- * Builds a read model from the log, in its own Postgres schema: all partitions at once, each batch committed with its
- * progress, so that it can go on later from where it is.
+ * Builds a read model from the log, in its own Postgres schema. It projects all partitions at once and commits each
+ * batch with its progress, so an interrupted rebuild can be resumed.
  */
 import { removeGarbage } from '../../log/garbage.ts';
 import { readProgress, type Progress } from '../../log/progress/progress.store.ts';
@@ -16,17 +16,17 @@ import { allPartitions } from '../../log/partition.ts';
 import { pause } from '../../storage/pause.ts';
 import { rebuildPartition, type RebuildPlace } from './partition-rebuild.ts';
 
-/** How many connections the partitions share: while one waits for Postgres, another is decided. */
+/** How many connections the partitions share. While one partition waits for Postgres, another is decided. */
 const connectionsMax = 4;
 
-/** So many events are left to project at most, when the end of the log was approached. */
+/** `approachEnd` stops when at most this many events are left to project. */
 export const leftMax = 500;
 
-/** How often the end of a log that grows is approached. */
+/** How often `approachEnd` tries while the log keeps growing. */
 const approachesMax = 20;
 
 /**
- * Pauses between steps of garbage collection, when the last one found something and when it did not. In milliseconds.
+ * Pauses after a step of garbage collection that found something, and after one that found nothing, in milliseconds.
  */
 const garbagePauses = { found: 50, none: 1000 };
 
@@ -36,15 +36,15 @@ export interface RebuildOptions {
   /** The Postgres schema to build in. */
   readonly schema: string;
   /**
-   * Whether to go on with what an interrupted rebuild left in the schema, if it is of this log; else that is dropped
+   * Whether to resume an interrupted rebuild in the schema, if it belongs to this log. Otherwise the schema is dropped
    * first.
    */
   readonly goesOn?: boolean;
   /** How many events are projected per batch. The result does not depend on it. */
   readonly batchEvents: number;
-  /** Hears of what operators should know; absent: nobody does. */
+  /** Receives reports for operators, if there is one. */
   readonly listener?: ProjectionListener;
-  /** `ofEvents` grows when the rebuild goes on to a later end. */
+  /** `ofEvents` grows when the rebuild continues to a later end of the log. */
   readonly onProgress: (projectedEvents: number, ofEvents: number) => void;
   readonly signal: AbortSignal;
 }
@@ -53,7 +53,7 @@ export interface RebuildOptions {
 export class Rebuild {
   readonly #options: RebuildOptions;
   readonly #database: Database;
-  /** How far each partition is projected, and its epoch: nobody else projects it while this is the one. */
+  /** How far each partition is projected. */
   readonly #places = new Map<number, RebuildPlace>();
   readonly #epochs: readonly bigint[];
   readonly #projector = new Projector(models);
@@ -65,7 +65,7 @@ export class Rebuild {
     this.#epochs = progress.map(({ epoch }) => epoch);
   }
 
-  /** Creates the read model, empty, or finds the one to go on with. */
+  /** Creates an empty read model, or opens the one to resume. */
   static async begin(options: RebuildOptions): Promise<Rebuild> {
     const { log, goesOn = false } = options;
     return Rebuild.#open(options, async (database) => {
@@ -74,7 +74,7 @@ export class Rebuild {
     });
   }
 
-  /** Goes on with the read model that is in the schema. Rejects with WrongLog if it is of another log. */
+  /** Opens the read model in the schema to continue it. Rejects with WrongLog if it was built from another log. */
   static async resume(options: RebuildOptions): Promise<Rebuild> {
     return Rebuild.#open(options, (database) => proveLog(database, options.log));
   }
@@ -97,16 +97,16 @@ export class Rebuild {
     }
   }
 
-  /** How many events have been projected, those of earlier runs too. */
+  /** How many events have been projected, including earlier runs. */
   get events(): number {
     return Number([...this.#places.values()].reduce((sum, { next }) => sum + next, 0n));
   }
 
   /**
-   * Projects each partition up to this end (exclusive), from where it is. Rejects with ProjectionFailed, with
-   * ProgressMoved if somebody else projects too, and with the reason of `signal` when that aborts; then it must not be
-   * called again.
-   * @param collectsGarbage whether to remove garbage meanwhile: what was overwritten long ago takes no room
+   * Projects each partition from its progress up to this end (exclusive). Rejects with ProjectionFailed, with
+   * ProgressMoved if another process projects too, and with the reason of `signal` when it aborts. After a rejection it
+   * must not be called again.
+   * @param collectsGarbage whether to remove garbage meanwhile, so that rows overwritten long ago take no space
    */
   async bringTo(ends: ReadonlyMap<number, bigint>, collectsGarbage = false): Promise<void> {
     const { signal, onProgress } = this.#options;
@@ -129,7 +129,10 @@ export class Rebuild {
     failed.signal.throwIfAborted();
   }
 
-  /** The log may grow all the time: comes so close to its end that the rest takes a moment. */
+  /**
+   * Projects up to the end of a log that may keep growing, until at most `leftMax` events are left or after
+   * `approachesMax` attempts.
+   */
   async approachEnd(): Promise<void> {
     for (let approach = 0; approach < approachesMax; approach += 1) {
       const ends = await endsOf(this.#options.log);
@@ -139,17 +142,14 @@ export class Rebuild {
     }
   }
 
-  /**
-   * Removes all garbage that there is, while nothing is projected. Rejects with the reason of the signal when that
-   * aborts.
-   */
+  /** Removes all garbage. Nothing may be projected meanwhile. Rejects with the reason of the signal when it aborts. */
   async removeGarbage(): Promise<void> {
     while (await asLongWork(() => removeGarbage(models, this.#database))) this.#options.signal.throwIfAborted();
   }
 
   /**
-   * How far to bring a partition to have what another read model has, which is at `next`, of a log that ends at `end`.
-   * It may be further already.
+   * The offset to bring a partition to, so that it has everything that another read model has at `next`, as far as a
+   * log that ends at `end` has it. If this one is further already, its own offset.
    */
   endWithin(partition: number, next: bigint, end: bigint): bigint {
     const wanted = next < end ? next : end;
@@ -189,15 +189,16 @@ export class Rebuild {
       try {
         await rebuildPartition(target, this.#placeOf(partition), end);
       } catch (error) {
-        // Garbage collection was in the way; or a batch that was given up, because its answer came late, was stored.
+        // Either garbage collection conflicted, or Postgres stored a batch whose late answer this process no longer
+        // waited for.
         if (!isConflict(error) && !(error instanceof ProgressMoved && (await this.#hasMoved(partition)))) throw error;
       }
     }
   }
 
   /**
-   * Reads the progress of a partition from Postgres. If it is ahead and the epoch is still ours, goes on from there,
-   * and resolves to true.
+   * Reads the progress of a partition from Postgres. If it is ahead and has our epoch, takes it over and resolves to
+   * true.
    */
   async #hasMoved(partition: number): Promise<boolean> {
     const { next, time, epoch } = (await readProgress(this.#database.pool))[partition]!;
@@ -219,7 +220,7 @@ export class Rebuild {
   }
 }
 
-/** Whether the read model exists, and is one of this log. */
+/** Whether the read model exists and was built from this log. */
 async function isOfLog(database: Database, log: LogReader): Promise<boolean> {
   const { rowCount } = await database.pool.query('select from pg_namespace where nspname = $1', [database.schema]);
   if (rowCount === 0) return false;
@@ -232,7 +233,7 @@ async function isOfLog(database: Database, log: LogReader): Promise<boolean> {
   return true;
 }
 
-/** Rejects with WrongLog if the read model is of another log. */
+/** Rejects with WrongLog if the read model was built from another log. */
 async function proveLog(database: Database, log: LogReader): Promise<void> {
   for (const [partition, remembered] of (await readProgress(database.pool)).entries())
     await proveIdentity(log, partition, remembered);

@@ -1,5 +1,5 @@
 /**
- * How far `tablog replay` is, which builds a read model beside the one that serves: other processes read it in
+ * The progress of `tablog replay`, which builds a read model beside the one that serves. Other processes read it from
  * Postgres.
  */
 import { advisoryLocks } from '../../storage/database/advisory-locks.ts';
@@ -7,19 +7,19 @@ import type { Database } from '../../storage/database/database.ts';
 import { holdersOfOne } from '../../storage/database/held-locks.ts';
 import type { FillState } from './fill-progress.ts';
 
-/** The Postgres schema in which a read model is built that is to take the place of this one. */
+/** The name of the Postgres schema in which a replay builds the replacement of this one. */
 export function rebuildName(schema: string): string {
   return `${schema}_rebuild`;
 }
 
 /**
- * How many events are projected, of those that the read model that serves has. Null while no replay runs, whatever an
- * interrupted one left. Rejects when Postgres cannot be reached, and in the moment in which the rebuilt read model
- * takes over.
+ * How many events the replay has projected, of the events that the serving read model has. Null while no replay runs,
+ * even if an interrupted one left its schema. Rejects when Postgres cannot be reached, and at the moment at which the
+ * rebuilt read model takes over.
  */
 export async function readReplay({ pool, schema }: Pick<Database, 'pool' | 'schema'>): Promise<FillState | null> {
   const rebuilt = `${rebuildName(schema)}.progress`;
-  // The locks are looked at only while there is such a schema.
+  // Query the locks only if the schema exists.
   const {
     rows: [found],
   } = await pool.query<{ runs: boolean }>(

@@ -1,4 +1,4 @@
-/** Replaces the read model by one that is rebuilt from the log, while it serves. */
+/** Rebuilds the read model from the log and replaces it while it serves. */
 import pg from 'pg';
 import { readModelSchema } from '../../../projections/models.ts';
 import { ReadModelInUse } from '../../log/read-model-use.ts';
@@ -13,21 +13,21 @@ export interface ReplayOptions extends Pick<RebuildOptions, 'url' | 'batchEvents
   /** The Postgres schema of the read model. */
   readonly schema?: string;
   readonly log: RecordLog;
-  /** Whether to begin anew, although an interrupted replay could be gone on with. */
+  /** Whether to start over instead of resuming an interrupted replay. */
   readonly fromStart?: boolean;
 }
 
-export interface Replayed {
+interface Replayed {
   readonly events: number;
   /** The partitions whose log has lost events that the replaced read model had. The log was resumed after them. */
   readonly shortened: readonly number[];
 }
 
 /**
- * Builds a read model beside the existing one, which serves meanwhile, then takes its place. Until then the existing
- * one does not change, so it can be aborted at any time, and the next replay goes on; the log only gets its ID in
- * partitions that are empty. If the log has lost events that the existing one has, resumes the log. Rejects with
- * ReadModelInUse while another replay runs, and as `takeOver` does.
+ * Builds a read model beside the existing one, which serves meanwhile, and then puts it in its place. Until then the
+ * existing one does not change, so a replay can be aborted at any time; the next one resumes it. Empty partitions of
+ * the log get a record with the log's ID. If the log has lost events that the existing read model has, resumes the log.
+ * Rejects with ReadModelInUse while another replay runs, and as `takeOver` does.
  */
 export async function replay({
   schema = readModelSchema,
@@ -41,10 +41,11 @@ export async function replay({
   try {
     await owner.connect();
     const { rows } = await owner.query('select pg_try_advisory_lock($1) as taken', [advisoryLocks.replaceReadModel]);
-    if (!rows[0].taken) throw new ReadModelInUse('another process rebuilds this read model already');
-    // One that a replay was interrupted while removing.
+    if (!rows[0].taken)
+      throw new ReadModelInUse('another process rebuilds this read model already; wait for its end or stop it');
+    // Remove the rest of a replaced read model, if a replay was interrupted while dropping it.
     await dropInSteps(url, replacedName(schema));
-    // Before the log is resumed: the first record of a partition is its log's ID.
+    // Before `takeOver` may resume the log: the first record of a partition must be the log's ID.
     await nameEmptyPartitions(log);
     const rebuilding = await Rebuild.begin({ ...options, schema: rebuilt, goesOn: !fromStart });
     try {

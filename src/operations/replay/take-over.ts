@@ -1,6 +1,7 @@
 /**
- * A rebuilt read model takes the place of the one that serves, while that serves: in one transaction, during which
- * nothing is stored, and which voids the fencing tokens of all who have opened the old one (docs/decisions/0037).
+ * Puts a rebuilt read model in the place of the one that serves. This takes one transaction, during which nothing else
+ * is stored. The transaction voids the fencing tokens of all processes that have opened the old read model
+ * (docs/decisions/0037).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -15,32 +16,32 @@ import { pause } from '../../storage/pause.ts';
 import { endsOf, type Rebuild } from './rebuild.ts';
 
 /**
- * How long to wait until an autovacuum has ended: Postgres cancels one that somebody waits for, but only after
- * `deadlock_timeout`, 1 second by default.
+ * How long to wait for an autovacuum to end, in milliseconds. Postgres cancels an autovacuum that blocks a lock, but
+ * only after `deadlock_timeout`, 1 second by default.
  */
 const vacuumMs = 5000;
 
-/** The `deadlock_timeout` of roles that may set it, as superusers may. In milliseconds. */
+/** The `deadlock_timeout` to set if the role may set it, as superusers may, in milliseconds. */
 const vacuumMsIfAllowed = 10;
 
 /**
- * How long to wait for the lock, behind which all others wait, and for the last events under it, in milliseconds. Past
- * the latter, Postgres rolls back, and the service goes on.
+ * `lockMs` limits the wait for the lock, because everybody else waits behind that request. `lockedMs` limits the work
+ * under the lock: after it Postgres rolls back and the service goes on. In milliseconds.
  */
 const lockMs = 300;
 const lockedMs = 10_000;
 
 /**
- * How often the lock is tried: a backup or a verification may hold the read model for long. In between, a pause in
- * milliseconds.
+ * How often to try for the lock, and the pause between attempts in milliseconds. A backup or a verification may hold
+ * the read model for long.
  */
 const attemptsMax = 60;
 const attemptPause = 2000;
 
-/** The SQLSTATEs of a lock that could not be had in time, or at all. */
+/** SQLSTATEs: no lock within `lock_timeout`, or a deadlock. */
 const lockNotHad = new Set(['55P03', '40P01']);
 
-export interface TakeOverOptions {
+interface TakeOverOptions {
   readonly url: string;
   readonly log: RecordLog;
   /** The Postgres schema to take over, and the one of the rebuilt read model. */
@@ -50,15 +51,15 @@ export interface TakeOverOptions {
 }
 
 /**
- * Brings the rebuilt read model to all that was acknowledged, and gives it the name of the old one. Until that is
- * committed, nothing has changed. If the log has lost events that the old one has, resumes the log, so that their
- * versions are not given out again; resolves to these partitions. Rejects as `Rebuild.bringTo` does, and with
- * ReadModelInUse if a transaction holds the old one for minutes.
+ * Projects all acknowledged events into the rebuilt read model, and gives it the name of the old one. Before that
+ * commit nothing changes. If the log has lost events that the old read model has, resumes the log, so that their
+ * versions are not given out again. Resolves to the partitions that lost events. Rejects as `Rebuild.bringTo` does, and
+ * with ReadModelInUse if a transaction holds the old one for minutes.
  */
 export async function takeOver(rebuilding: Rebuild, options: TakeOverOptions): Promise<number[]> {
   const maintenance = await connect(options.url);
   try {
-    // Its rounds go through several transactions, and keep local keys in between.
+    // Stop maintenance: its rounds span several transactions, and keep local keys between them.
     await maintenance.query('select pg_advisory_lock($1, hashtext($2))', [advisoryLocks.maintenance, options.schema]);
     return await takeOverWithoutMaintenance(rebuilding, options);
   } finally {
@@ -75,7 +76,7 @@ async function takeOverWithoutMaintenance(rebuilding: Rebuild, options: TakeOver
       if (!lockNotHad.has(String((error as { code?: unknown }).code))) throw error;
       if (attempt === attemptsMax) {
         throw new ReadModelInUse(
-          'a transaction, as of a backup or of `tablog verify`, holds the read model; end it and replay again: that goes on from here',
+          'another transaction, for example of a backup or of `tablog verify`, holds the read model: end it, then replay again; the replay continues from here',
           { cause: error },
         );
       }
@@ -87,7 +88,7 @@ async function takeOverWithoutMaintenance(rebuilding: Rebuild, options: TakeOver
 async function lockAndSwap(rebuilding: Rebuild, { url, schema, rebuilt, log }: TakeOverOptions): Promise<number[]> {
   const client = await connect(url);
   try {
-    // The rebuild did not wait for the disk. This commit does, and flushes everything written before it.
+    // The rebuild's commits did not wait for the disk. This one does, and flushes everything written before it.
     await client.query(
       `begin; set local synchronous_commit = on; set local idle_in_transaction_session_timeout = ${lockedMs}`,
     );
@@ -100,7 +101,7 @@ async function lockAndSwap(rebuilding: Rebuild, { url, schema, rebuilt, log }: T
   }
 }
 
-/** Removes the read model in this schema, table by table, so that each step is short. */
+/** Drops the read model in this schema table by table, so that each transaction is short. */
 export async function dropInSteps(url: string, schema: string): Promise<void> {
   const client = await connect(url);
   try {
@@ -122,7 +123,7 @@ async function connect(url: string): Promise<pg.Client> {
     connectionTimeoutMillis: 5000,
     keepAlive: true,
   });
-  // A broken connection fails the query that runs on it, or the next one.
+  // If the connection breaks, the query that runs on it fails, or the next one does.
   client.on('error', () => undefined);
   await client.connect();
   await client.query(
@@ -131,7 +132,10 @@ async function connect(url: string): Promise<pg.Client> {
   return client;
 }
 
-/** Stops all who store in the old read model, if there is one, and brings the rebuilt one to where that is. */
+/**
+ * Locks the old read model, if there is one, and brings the rebuilt one up to the same events. Resolves to the
+ * partitions whose log lost events.
+ */
 async function bringToAcknowledged(
   client: pg.Client,
   rebuilding: Rebuild,
@@ -139,14 +143,14 @@ async function bringToAcknowledged(
 ): Promise<number[]> {
   const { rowCount } = await client.query('select from pg_namespace where nspname = $1', [schema]);
   if (rowCount === 0) return [];
-  // Every table, so that no transaction is open that has read one and goes on in the new read model, where its local
-  // keys are others.
+  // Lock every table. Otherwise a transaction that has read the old read model could continue in the new one, where the
+  // local keys differ.
   const { rows: tables } = await client.query<{ name: string }>(
     'select tablename as name from pg_tables where schemaname = $1',
     [schema],
   );
   const lockAll = `lock table ${tables.map(({ name }) => `${schema}.${name}`).join(', ')}`;
-  // First against vacuums alone: nobody who reads or writes waits behind this.
+  // First wait only for vacuums: this lock does not block readers and writers.
   await client.query(`set local lock_timeout = ${vacuumMs}; ${lockAll} in share update exclusive mode`);
   await client.query(`set local lock_timeout = ${lockMs}; ${lockAll} in access exclusive mode`);
   const before = await selectVersions(client, schema);
@@ -159,16 +163,16 @@ async function bringToAcknowledged(
     ),
   );
   const after = await selectVersions(client, rebuilt);
-  // A log that lost events may have got others in their place since.
+  // Compare versions, too: a log that lost events may have got other events in their place since.
   const lost = before.flatMap(({ version, contradicted }, partition) =>
     contradicted || version > after[partition]!.version ? [partition] : [],
   );
-  // Before the swap: if this fails, the next replay does it again.
+  // Resume the log before the swap: if that fails, the next replay does it again.
   const highest = before.map(({ version }, partition) =>
     version > after[partition]!.version ? version : after[partition]!.version,
   );
   if (lost.length > 0) await resumeLog(log, highest);
-  // Voids all epochs: that of the new one is none that anybody has, and the old one has another than its owners.
+  // Void all epochs: the new read model gets one that no process has, and so does the old one.
   await client.query(`update ${rebuilt}.progress rebuilt
   set epoch = old.epoch + 1 + floor(random() * ${2 ** 40})::int8, caught_up = old.caught_up
     from ${schema}.progress old where old.partition = rebuilt.partition`);
@@ -182,8 +186,8 @@ async function bringToAcknowledged(
 }
 
 /**
- * The ends of the log. Where it ends before what is projected, a leader that was deposed may have told so: such an end
- * is asked for again after a while, of the leader that a second broker confirms.
+ * The ends of the log. If a partition ends before its projected events, the answer may come from a deposed leader. Then
+ * this function waits, confirms the leader with a second broker, and asks again.
  */
 async function confirmedEnds(
   log: RecordLog,
@@ -197,7 +201,7 @@ async function confirmedEnds(
   return endsOf(log);
 }
 
-/** What a read model is named that was replaced, until it is removed. */
+/** The name of the schema of a replaced read model, until it is removed. */
 export function replacedName(schema: string): string {
   return `${schema}_replaced`;
 }

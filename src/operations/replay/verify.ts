@@ -1,4 +1,4 @@
-/** Verifies that the read model is what the log says: rebuilds it beside the existing one, and compares the two. */
+/** Checks the read model against the log: rebuilds it beside the existing one, and compares the two. */
 import pg from 'pg';
 import { compareReadModels, type ComparedReadModels } from '../../log/compare/compare.ts';
 import { Snapshot } from '../../log/compare/snapshot.ts';
@@ -8,31 +8,29 @@ import { ReadModelInUse, ReadModelUse } from '../../log/read-model-use.ts';
 import { compareByDigest, type DigestComparison } from './compare-by-digest.ts';
 import { Rebuild, type RebuildOptions } from './rebuild.ts';
 
-export interface VerifyOptions extends Pick<RebuildOptions, 'url' | 'log' | 'batchEvents' | 'onProgress' | 'signal'> {
+interface VerifyOptions extends Pick<RebuildOptions, 'url' | 'log' | 'batchEvents' | 'onProgress' | 'signal'> {
   /** The Postgres schema of the read model. */
   readonly schema?: string;
   /**
-   * Whether to go on with the rebuilt read model of the last time, to compare digests, and to keep it: then only what
-   * has changed since is read. Without it, that is dropped.
+   * Whether to continue the rebuilt read model of the last verification, to compare digests, and to keep the rebuilt
+   * one for the next time. This reads only rows that have changed since. Otherwise the rebuilt read model is dropped.
    */
   readonly byDigest?: boolean;
-  /** For how long a snapshot is used, in milliseconds. */
+  /** How long to use one snapshot, in milliseconds. */
   readonly snapshotMs?: number;
 }
 
 export interface Verification extends ComparedReadModels {
   readonly events: number;
-  /**
-   * What was done if digests were compared. `newEvents`: how many events were projected, after those of the last time.
-   */
+  /** Present if digests were compared. `newEvents` is the number of events projected since the last verification. */
   readonly byDigest?: Omit<DigestComparison, 'differences'> & { readonly newEvents: number };
 }
 
 /**
- * Compares the read model with one that is rebuilt from the log. It may be in use meanwhile: for each piece of the
- * comparison the rebuilt one is brought to the very offsets of a new snapshot. A snapshot keeps Postgres from removing
- * dead rows, so none is open for long. Rejects with NoReadModel, with ReadModelInUse when another verification runs,
- * and as `Rebuild.bringTo` does.
+ * Compares the read model with one that is rebuilt from the log. The read model may be in use meanwhile: for each piece
+ * of the comparison, the rebuilt one is brought to exactly the offsets of a new snapshot. A snapshot keeps Postgres
+ * from removing dead rows, so each one is short. Rejects with NoReadModel, with ReadModelInUse while another
+ * verification runs, and as `Rebuild.bringTo` does.
  */
 export async function verify({ schema = readModelSchema, ...options }: VerifyOptions): Promise<Verification> {
   const { url } = options;
@@ -42,7 +40,8 @@ export async function verify({ schema = readModelSchema, ...options }: VerifyOpt
   try {
     await owner.connect();
     const { rows } = await owner.query('select pg_try_advisory_lock($1) as taken', [advisoryLocks.verify]);
-    if (!rows[0].taken) throw new ReadModelInUse('another process verifies this read model already');
+    if (!rows[0].taken)
+      throw new ReadModelInUse('another process verifies this read model already; wait for its end or stop it');
     return options.byDigest === true
       ? await verifyByDigest(owner, schema, options)
       : await verifyAnew(owner, schema, options);
@@ -72,7 +71,8 @@ async function verifyAnew(
 }
 
 /**
- * Keeps the rebuilt read model, also when it is interrupted, but not if there are differences: these may be its own.
+ * Compares digests. Keeps the rebuilt read model, also after an interruption. If there are differences, drops it,
+ * because the rebuilt one may be at fault.
  */
 async function verifyByDigest(
   owner: pg.Client,
@@ -93,7 +93,8 @@ async function verifyByDigest(
       differences.length === 0
         ? { differences, counts: {}, events: rebuilding.events }
         : await compareWithLog(rebuilding, schema, rebuilt, options);
-    // Digests that differ although no row does are kept ones of something that was changed apart from the log.
+    // If digests differ but no row does, the log did not cause the change that altered a stored digest. Report the
+    // digests.
     const named = found.differences.length === 0 ? differences : found.differences;
     verification = { ...found, differences: named, byDigest: { ...compared, newEvents: found.events - before } };
   } finally {
@@ -107,8 +108,8 @@ async function verifyByDigest(
 }
 
 /**
- * Goes on with the rebuilt read model of the last time, unless it is further than the present one: then that was
- * restored since.
+ * Continues the rebuilt read model of the last verification. If that is further than the present read model, the latter
+ * was restored since, so a new rebuild begins.
  */
 async function beginWithin(progress: ReadonlyMap<number, bigint>, options: RebuildOptions): Promise<Rebuild> {
   const rebuilding = await Rebuild.begin({ ...options, goesOn: true });
@@ -125,7 +126,7 @@ async function compareWithLog(
   { url, snapshotMs }: Pick<VerifyOptions, 'url' | 'snapshotMs'>,
 ): Promise<Verification> {
   const compared = await compareReadModels(models, async (compare) => {
-    // Most of what was written meanwhile, so that little is left to do while the snapshot is open.
+    // Project most new events first, so that little is left to do while the snapshot is open.
     await rebuilding.bringTo(await progressOf(url, schema));
     return Snapshot.with(
       url,
@@ -152,7 +153,7 @@ async function dropSchema(owner: pg.Client, schema: string): Promise<void> {
   await owner.query(`drop schema if exists ${schema} cascade`);
 }
 
-/** Those that versions with another read model kept. */
+/** Drops rebuilt read models that other versions kept. */
 async function dropOthers(owner: pg.Client, rebuilt: string): Promise<void> {
   const { rows } = await owner.query<{ name: string }>(
     `select nspname as name from pg_namespace where nspname ~ '^tablog_[0-9]+_verify$' and nspname <> $1`,

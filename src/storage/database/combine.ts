@@ -1,6 +1,6 @@
 /**
  * Combines statements that change different tables into one: each becomes a CTE, which Postgres always runs to
- * completion. The overhead of a separate statement exceeds the work that most of them do.
+ * completion. Most of these statements do less work than a separate statement costs.
  */
 import type { Statement } from './pipelined-client.ts';
 
@@ -21,7 +21,10 @@ export interface CombinedStatement extends Statement {
   readonly guards: number;
 }
 
-/** How many combinations are prepared: each costs memory on every connection. Others are parsed each time. */
+/**
+ * Limit of prepared combinations, because each costs memory on every connection. Postgres parses further ones each
+ * time.
+ */
 const combinedMax = 300;
 const combined = new Map<string, CombinedStatement>();
 

@@ -19,20 +19,20 @@ export interface DatabaseOptions {
   readonly writersMax?: number;
   /** How many connections the pool may hold. */
   readonly poolMax?: number;
-  /** Off where everything can be rebuilt from the log: a replay need not wait for the disk. */
+  /** False lets commits return before they are on disk, for data that can be rebuilt from the log (a replay). */
   readonly synchronousCommit?: boolean;
-  /** How long a statement may take, in milliseconds; 0: as long as it takes. */
+  /** Time limit of a statement, in milliseconds; 0: none. */
   readonly queryTimeout?: number;
   /**
-   * Whether its transactions only read. Code that runs SQL of its own could undo this; only a role that may not write
-   * cannot.
+   * Makes transactions read-only by default. Code that sends its own SQL can undo this; only a role without the right
+   * to write is a real barrier.
    */
   readonly readOnly?: boolean;
 }
 
 /**
- * Generic plans, and no JIT for statements this short: a gain of a fifth, measured. Every hot statement is a chain of
- * index probes; a new table has no statistics that would tell the planner so.
+ * Generic plans, and no JIT for such short statements: measured to save a fifth of the time. Every hot statement is a
+ * chain of index probes, but the planner cannot know that while a new table has no statistics.
  */
 const sessionSettings = [
   'plan_cache_mode=force_generic_plan',
@@ -44,8 +44,8 @@ const sessionSettings = [
 ];
 
 /**
- * How long a statement may take, in milliseconds, unless something else is said. A slower statement is taken to have
- * lost its server, and its connection is destroyed.
+ * Default time limit of a statement, in milliseconds. If a statement takes longer, its server counts as lost and its
+ * connection is destroyed.
  */
 const queryTimeout = 20_000;
 
@@ -62,8 +62,8 @@ function configOf(url: string, settings: readonly string[]): pg.ClientConfig {
     options: settings.map((setting) => `-c ${setting}`).join(' '),
     application_name: 'tablog',
     connectionTimeoutMillis: 5000,
-    // Ends connections to a machine that is gone, also those that wait for an answer: 10 s after it was last heard, and
-    // as many probes.
+    // Detects that the other machine is gone, even while a connection waits for an answer: the first probe is sent
+    // after 10 s of silence.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   };
@@ -93,8 +93,8 @@ class GuardedPool extends pg.Pool {
 type ConnectCallback = Parameters<pg.Pool['connect']>[0];
 
 /**
- * How long the driver waits for the answer to a statement, in milliseconds; then the connection is of no use any more.
- * 0: for ever.
+ * How long the driver waits for the answer to a statement, in milliseconds. After that the connection is unusable. 0:
+ * no limit.
  */
 type QueryLimit = Required<Pick<pg.ClientConfig, 'query_timeout'>>;
 
@@ -107,8 +107,9 @@ export class Database {
   readonly schema: string;
   readonly pool: pg.Pool;
   /**
-   * Checks each connection, so that no process reads or writes on top of a history that it does not know. Those of the
-   * pool are not checked after a restart of the server, because a log that lost commits is resumed through it.
+   * Checks each new connection, so that no process reads or writes after the database went on from another history.
+   * Connections of the pool skip the check for a restart of the server, because `tablog log resume` uses the pool to
+   * resume a log that lost commits.
    */
   readonly history: HistoryGuard;
   /** Point reads. */
@@ -160,7 +161,7 @@ export class Database {
       history.check({ query: (statement) => client.query({ ...statement, ...limit }) });
     // oxlint-disable-next-line typescript/no-misused-promises -- The pool waits for it.
     const pool = new GuardedPool({ ...config, max: options.poolMax ?? 8, onConnect: check }, limit);
-    // A connection that breaks fails the query that runs on it; one that is idle is replaced.
+    // If a connection breaks, the query that runs on it fails. The pool replaces a broken idle connection.
     pool.on('connect', (client) => client.on('error', () => undefined));
     pool.on('error', () => undefined);
     try {

@@ -3,9 +3,9 @@ import type { PipelinedPool } from './pipelined-pool.ts';
 import { isStatementTimeout } from './statement-timeout.ts';
 
 /**
- * Terminates the backend of a lost connection and waits, so that it cannot execute later what it was sent. $2, the
- * seconds since then, excludes a newer backend with the same process ID. No row: it is gone already; false: it is still
- * alive.
+ * Terminates the backend of a lost connection and waits up to 5 s for its end, so that the backend cannot execute a
+ * statement late. $1 is the process ID. $2 is the number of seconds since the connection was lent; it excludes a newer
+ * backend with the same process ID. No row: the backend is gone already; false: it is still alive.
  */
 export const endBackend: Statement<{ ended: boolean }> = {
   name: 'end_backend',
@@ -14,15 +14,16 @@ export const endBackend: Statement<{ ended: boolean }> = {
 };
 
 /**
- * Lends a connection. If a statement on it takes too long, and so is given up, its backend is ended: it would hold its
- * locks against the next attempt, and might yet commit. Rejects as `use` does; and, with an error that `isDatabaseAway`
- * recognizes, when Postgres does not answer any more, so that it was no fault of the statement.
+ * Lends a connection to `use`. If a statement on it exceeds its time limit, this function terminates its backend, which
+ * could otherwise block the next attempt with its locks, or still commit. Rejects as `use` does. If Postgres does not
+ * confirm that the backend ended, rejects with an error that `isDatabaseAway` recognizes: then the server is at fault,
+ * not the statement.
  */
 export async function withEndedBackend<T>(
   pool: PipelinedPool,
   use: (client: PipelinedClient) => Promise<T>,
 ): Promise<T> {
-  // When it was lent: the connection, and so its backend, may have been made for this.
+  // Take the time only once the connection is lent: its backend may have been started for this call.
   let lent = null as { readonly client: PipelinedClient; readonly at: number } | null;
   try {
     return await pool.with((client) => {

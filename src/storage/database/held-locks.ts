@@ -20,15 +20,15 @@ export function holdersOf(firstKey: number): string {
   return `(select pid, objid::int8 as key ${held} and objsubid = 2 and classid = ${firstKey})`;
 }
 
-/** Processes from before read models were named in a lock: they may use any. */
+/** Processes of versions that do not take the lock `usesReadModel`. Each may use any read model. */
 export const unnamedUsers = `(select pid from ${readModelUsers} used where pid not in (select pid from ${holdersOf(advisoryLocks.usesReadModel)} named))`;
 
-/** Whether a process uses another read model than that of this schema, or may. */
+/** Whether any process uses, or may use, a read model other than the one in this schema. */
 export async function isAnotherReadModelUsed(client: pg.ClientBase, schema: string): Promise<boolean> {
   const {
     rows: [found],
   } = await client.query<{ used: boolean }>(
-    // A key is shown without its sign.
+    // pg_locks shows a key as an unsigned number; hashtext is signed.
     `select exists (select from ${holdersOf(advisoryLocks.usesReadModel)} named where key <> hashtext($1)::int8 & 4294967295) or exists (select from ${unnamedUsers} unnamed) as used`,
     [schema],
   );

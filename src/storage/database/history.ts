@@ -27,8 +27,8 @@ const selectPresent: Statement<Present> = {
 };
 
 /**
- * Postgres goes on from another history: commits that this process has seen may be gone, and with them what it
- * remembers is wrong. The process has to start anew.
+ * Postgres goes on from another history: commits that this process has seen may be gone, so its memory may be wrong.
+ * The process must restart.
  */
 export class HistoryChanged extends Error {
   override readonly name = 'HistoryChanged';
@@ -48,16 +48,20 @@ export class HistoryGuard {
   readonly #changed = Promise.withResolvers<string>();
   #known: string | null = null;
   #started: string | null = null;
-  /** Checks what no name of a history tells. */
+  /** Set by `onRestarted`. Finds a loss of commits that leaves the name of the history as it was. */
   #checkRestarted: (connection: Connection) => Promise<void> = async () => undefined;
 
-  /** Rejects with HistoryChanged if it is another history than that of the first connection, and with IsStandby. */
+  /**
+   * Rejects with HistoryChanged if the history differs from that of the first connection, and with IsStandby if the
+   * server is a standby.
+   */
   async check(connection: Connection): Promise<void> {
     await this.#check(connection);
   }
 
   /**
-   * The same, and, on the first connections after a restart of the server, rejects as the check of `onRestarted` does.
+   * Does the same as `check`. On the first connections after a restart of the server, it also runs the check of
+   * `onRestarted`, and rejects as that does.
    */
   async checkAfterRestart(connection: Connection): Promise<void> {
     const { started } = await this.#check(connection);
@@ -71,8 +75,9 @@ export class HistoryGuard {
   }
 
   /**
-   * The server may have been started from an old copy of its disk, which is the same history without its end. `check`
-   * compares what it has with what this process knows, and rejects with HistoryChanged.
+   * Sets the check to run after a restart of the server. A server may restart from an old copy of its disk: the same
+   * history without its last commits. `check` compares the database with what this process has seen, and rejects with
+   * HistoryChanged if commits are missing.
    */
   onRestarted(check: (connection: Connection) => Promise<void>): void {
     this.#checkRestarted = check;

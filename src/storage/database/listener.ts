@@ -1,4 +1,4 @@
-/** Listens to a channel of Postgres on a connection of its own, and again whenever that breaks. */
+/** Listens to a channel of Postgres on its own connection, and reconnects whenever the connection breaks. */
 import pg from 'pg';
 import { pause } from '../pause.ts';
 
@@ -21,8 +21,8 @@ export class Listener {
   }
 
   /**
-   * `hear` gets the payload of each notification; some are lost when the connection breaks. Rejects when Postgres is
-   * away.
+   * `hear` gets the payload of each notification. Notifications are lost while the connection is broken. Rejects when
+   * Postgres is away.
    */
   static async open(config: pg.ClientConfig, channel: string, hear: (payload: string) => void): Promise<Listener> {
     const listener = new Listener(config, channel, hear);
@@ -44,7 +44,7 @@ export class Listener {
       await client.connect();
       await client.query(`listen ${this.#channel}`);
     } catch (error) {
-      // A standby takes connections, and refuses to listen.
+      // A standby accepts the connection but refuses LISTEN.
       await client.end().catch(() => undefined);
       throw error;
     }
@@ -62,7 +62,7 @@ export class Listener {
         if (signal.aborted) await this.#client?.end();
         return;
       } catch {
-        // Until it succeeds, nothing is heard.
+        // Retry. Notifications are lost until an attempt succeeds.
         await pause(reconnectDelay, signal);
       }
     }

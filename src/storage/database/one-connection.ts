@@ -1,14 +1,17 @@
 /**
- * The rule that keeps pools alive: nobody waits for a connection of a pool while holding one of the same pool. As many
- * holders as the pool has connections, each of which needs a second one, wait for ever.
+ * Checks the rule that keeps pools alive: no task waits for a connection of a pool while it holds one of the same pool.
+ * If every connection of a pool is held by a task that needs a second one, all of them wait for ever.
  *
- * A task that breaks the rule works until the pool is busy, so tests would not see it. Where `TABLOG_CHECK_CONNECTIONS`
- * is set, as in all tests, the second connection is refused even if the pool has one.
+ * A task that breaks the rule works until the pool is busy, so tests would not notice it. If `TABLOG_CHECK_CONNECTIONS`
+ * is set, as in all tests, the pool refuses a second connection even if one is free.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type pg from 'pg';
 
-/** A connection that a task holds. What the task has begun and not awaited may outlive that. */
+/**
+ * A connection that a task holds. `isOver` is true once the task gave it back: work that the task did not await may
+ * still run.
+ */
 interface Hold {
   readonly pool: object;
   readonly outer: Hold | undefined;
@@ -25,12 +28,12 @@ export class SecondConnection extends Error {
 
   constructor() {
     super(
-      'a task that holds a connection asked for a second one of the same pool, which can wait for ever: hand the connection on, or give it back first',
+      'A task that holds a connection of a pool asked for a second one of the same pool. Such tasks can block each other for ever: pass the held connection on, or give it back first.',
     );
   }
 }
 
-/** Throws SecondConnection if the present task holds a connection of the pool. */
+/** If checks are on: throws SecondConnection when the current task holds a connection of the pool. */
 export function refuseSecond(pool: object): void {
   if (!isChecked) return;
   for (let hold = holds.getStore(); hold !== undefined; hold = hold.outer) {
@@ -38,7 +41,7 @@ export function refuseSecond(pool: object): void {
   }
 }
 
-/** Does the work of a task that holds a connection of the pool. Settles as the work does. */
+/** Runs `work` as a task that holds a connection of the pool. Settles as the work does. */
 export async function whileHolding<T>(pool: object, work: () => Promise<T>): Promise<T> {
   if (!isChecked) return work();
   const hold: Hold = { pool, outer: holds.getStore(), isOver: false };

@@ -11,6 +11,6 @@ declare module 'pg-copy-streams' {
   /** For `query` of a client: takes the rows of `COPY ... FROM STDIN`, and finishes when they are stored. */
   export function from(statement: string): Writable & Submittable & Counted;
 
-  /** For `query` of a client: what `COPY ... TO STDOUT` writes. */
+  /** For `query` of a client: the stream yields the output of `COPY ... TO STDOUT`. */
   export function to(statement: string): Readable & Submittable & Counted;
 }

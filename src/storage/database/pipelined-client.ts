@@ -1,19 +1,19 @@
 /**
- * A pipelined Postgres connection: statements are sent without waiting for earlier answers. Those issued together leave
- * in one packet, so a batch of statements costs one round trip.
+ * A pipelined Postgres connection: it sends statements without waiting for earlier answers. Statements issued together
+ * leave in one packet, so a batch of statements costs one round trip.
  *
  * A slow statement holds up all behind it: scans and COPY never share a connection with other requests.
  */
 import pg from 'pg';
 
 /**
- * A statement that is prepared once per connection. The name must be unique to this text; `''`: not prepared.
+ * A statement that is prepared once per connection. A name belongs to one text only; `''`: not prepared.
  * @typeParam Row a row that it returns, by column name
  */
 export interface Statement<Row extends object = object> {
   readonly name: string;
   readonly text: string;
-  /** Never set: carries the row type only. */
+  /** Never set. Exists only to carry the row type. */
   readonly row?: Row;
 }
 
@@ -100,7 +100,7 @@ export class PipelinedClient {
     };
     result.then(settled, (error: Error) => {
       settled();
-      // The server still runs the statement: a connection that is busy with it must not be lent out.
+      // The server still runs the statement, so the connection is busy and must not be lent again.
       if (error.message === 'Query read timeout') this.destroy();
     });
     const answer = result.then((done) => {

@@ -17,8 +17,8 @@ export class PipelinedPool {
   }
 
   /**
-   * Lends a connection to `use`. It is destroyed afterwards if it broke, or if statements or a transaction are left
-   * open on it.
+   * Lends a connection to `use`. Afterwards the connection is destroyed if it broke, or if `use` left statements in
+   * flight or a transaction open.
    */
   async with<T>(use: (client: PipelinedClient) => Promise<T>): Promise<T> {
     refuseSecond(this);

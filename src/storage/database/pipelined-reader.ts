@@ -1,6 +1,7 @@
 /**
- * Point reads over a few pipelined connections, opened on demand and reopened when they break. The next connection is
- * used only when earlier ones are busy: the more statements share a packet, the cheaper each is.
+ * Point reads over a few pipelined connections, which are opened on demand and reopened after they break. The reader
+ * uses the next connection only when the earlier ones are busy: the more statements share a packet, the cheaper each
+ * is.
  */
 import type { PipelinedClient, Statement, StatementResult } from './pipelined-client.ts';
 
@@ -32,7 +33,7 @@ export class PipelinedReader {
     await Promise.all(open.map((client) => client!.close()));
   }
 
-  /** The first that is not busy, else the least busy. */
+  /** The index of the first connection that is not busy. If all are busy, of the least busy one. */
   #choose(): number {
     let least = 0;
     for (let place = 0; place < this.#clients.length; place += 1) {

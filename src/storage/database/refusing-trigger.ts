@@ -1,6 +1,6 @@
 /**
- * A trigger that refuses writes of a kind to a table, to processes of any version. Neither to set it nor to take it
- * back waits for transactions that only read the table, as to drop it would: a backup or a verification reads for
+ * A trigger that refuses one kind of write to a table, for processes of any version. Creating and disabling the trigger
+ * do not wait for transactions that only read the table. Dropping it would: a backup or a verification reads for
  * minutes.
  */
 import type pg from 'pg';
@@ -8,8 +8,8 @@ import type pg from 'pg';
 const name = 'log_is_closed';
 
 /**
- * Once the writes under way have ended, each write of this kind runs the function, which throws. `writes`: what stands
- * in `create trigger` between name and table, and `each`: behind the table.
+ * Waits for the writes under way; after that each write of this kind runs the function `by`, which throws. `writes` is
+ * the text of `create trigger` between its name and the table, and `each` the text after the table.
  */
 export async function refuseWrites(
   client: pg.ClientBase,

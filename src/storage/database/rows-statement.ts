@@ -1,6 +1,6 @@
 /**
- * Statements over rows of parameters: one SQL text for any number of rows. A single row is passed as scalar parameters,
- * which Postgres runs in two thirds of the time that it takes with one-element arrays.
+ * Statements over rows of parameters: one SQL text for any number of rows. A single row has a second text with scalar
+ * parameters, which takes Postgres two thirds of the time that one-element arrays take.
  */
 import { bind, type BoundStatement } from './combine.ts';
 import { atOnce, type Steps } from '../../language/time-slices.ts';
@@ -37,7 +37,7 @@ export class RowsStatement<T extends object, Row extends object = object> {
    */
   constructor(name: string, parameters: Parameters<T>, text: (rows: (alias: string) => string) => string) {
     const all = Object.entries(parameters) as [keyof T & string, ParameterType][];
-    // Each `lines` parameter has its own table function, behind the unnest of all arrays.
+    // Each `lines` parameter has its own table function, after the unnest of all arrays.
     this.#parameters = [...all.filter(([, type]) => type !== 'lines'), ...all.filter(([, type]) => type === 'lines')];
     const types = this.#parameters.map(([, type]) => type);
     const names = this.#parameters.map(([property]) => columnName(property as string)).join(', ');
@@ -51,7 +51,7 @@ export class RowsStatement<T extends object, Row extends object = object> {
     return atOnce(this.binding(rows));
   }
 
-  /** Does the same in steps, for up to 100,000 rows or so: a column each. */
+  /** Does the same as `bind` in steps, one for each column, for up to about 100,000 rows. */
   *binding(rows: readonly T[]): Steps<BoundStatement<Row>> {
     if (rows.length === 1)
       return bind(

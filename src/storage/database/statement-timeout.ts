@@ -1,6 +1,6 @@
 /**
- * Whether a statement took longer than it may: the driver gave it up, and the server may still run it (`endGivenUp`),
- * or the server has cancelled it (57014).
+ * Whether a statement exceeded its time limit: either the driver gave up waiting and the server may still run the
+ * statement (see `endGivenUp`), or the server cancelled it (57014).
  */
 export function isStatementTimeout(error: unknown): boolean {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {

@@ -1,5 +1,5 @@
 /**
- * SQL generated from MikroORM entities: an entity declares the columns of a table once, and column lists and write
+ * Generates SQL from MikroORM entities: an entity declares the columns of a table once, and column lists and write
  * statements derive from it. Rows have the names and types of the entity's properties.
  */
 import {
@@ -24,7 +24,7 @@ export class LineText extends Type<string, string> {
   }
 }
 
-/** Bytes that appear as hexadecimal digits in programs. */
+/** A column of bytes (`bytea`) that code reads and writes as hexadecimal digits. */
 export class HexBytes extends Type<string, string> {
   override getColumnType(): string {
     return 'bytea';
@@ -90,7 +90,7 @@ export class StoredTable<Row extends object> {
     return new StoredTable(entity.meta.tableName!, columns);
   }
 
-  /** Some of its columns. */
+  /** The same table with only these columns. */
   only<Name extends keyof Row>(...properties: readonly Name[]): StoredTable<Pick<Row, Name>> {
     return new StoredTable(this.#name, this.#columnsOf(properties));
   }
@@ -128,12 +128,12 @@ export class StoredTable<Row extends object> {
     );
   }
 
-  /** Inserts rows; where the primary key exists, updates these columns, at least one. */
+  /** Inserts rows. If the primary key exists, updates the columns in `set`, of which there must be at least one. */
   upsert(name: string, set: readonly [keyof Row, ...(keyof Row)[]]): RowsStatement<Row> {
     return this.insert(name, `on conflict (${namesOf(this.#key)}) do update set ${this.excluded(set)}`);
   }
 
-  /** The SET list of an upsert: takes these columns from the row that conflicted. */
+  /** The SET list of an upsert: takes these columns from the row that was to be inserted. */
   excluded(set: readonly (keyof Row)[]): string {
     return this.#columnsOf(set)
       .map(({ name }) => `${name} = excluded.${name}`)
@@ -178,8 +178,8 @@ export class StoredTable<Row extends object> {
   }
 }
 
-/** All columns of a table, and those of its primary key. */
-export interface TableShape {
+/** The names of a table's columns, and of the columns of its primary key. */
+interface TableShape {
   readonly name: string;
   readonly columns: readonly string[];
   readonly key: readonly string[];
@@ -187,7 +187,7 @@ export interface TableShape {
   readonly isNumbered: boolean;
 }
 
-/** The table as its entity declares it, with the names that it has in Postgres. */
+/** The table as its entity declares it, with the names in Postgres. */
 export function shapeOf({ meta }: EntitySchema): TableShape {
   const properties = Object.entries(meta.properties as Readonly<Record<string, Property>>);
   const key = properties.filter(([, { primary }]) => primary === true);

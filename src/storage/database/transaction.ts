@@ -7,7 +7,7 @@ export const begin: Statement = { name: 'begin', text: 'begin' };
 export const commit: Statement = { name: 'commit', text: 'commit' };
 export const rollback: Statement = { name: 'rollback', text: 'rollback' };
 
-/** Commits what `work` did, or rolls all of it back when that throws. */
+/** Runs `work` in a transaction, which commits when `work` resolves and rolls back when it rejects. */
 export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   refuseSecond(pool);
   const client = await pool.connect();
@@ -17,7 +17,7 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
     await client.query('commit');
     return result;
   } catch (error) {
-    // If the connection failed there is nothing left to roll back, and the first error is the one to report.
+    // If the connection failed, Postgres has rolled back already. Report the first error.
     await client.query('rollback').catch(() => undefined);
     throw error;
   } finally {
@@ -25,7 +25,10 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
   }
 }
 
-/** The same on a pipelined connection. The statements of `work` leave together with the first one that it waits for. */
+/**
+ * Does the same on a pipelined connection. Statements of `work` are sent together until it first awaits one. Rejects
+ * with an error if the commit became a rollback, because an earlier statement failed.
+ */
 export async function inPipelinedTransaction<T>(client: PipelinedClient, work: () => Promise<T>): Promise<T> {
   void client.query(begin);
   try {

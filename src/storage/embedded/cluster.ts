@@ -15,9 +15,9 @@ const run = promisify(execFile);
 export const SUPERUSER = 'tablog';
 
 export interface Cluster {
-  /** Absolute and without symbolic links: it also distinguishes servers of different folders. */
+  /** Absolute and without symbolic links, because it also tells servers of different folders apart. */
   readonly data: string;
-  /** The path of `data` for a Postgres process that starts in it. */
+  /** The path of `data` to pass to a Postgres process whose working directory is `data`. */
   readonly dataArgument: string;
   readonly serverLog: string;
   readonly password: string;
@@ -54,8 +54,8 @@ export async function openCluster(folder: string, log: (line: string) => void): 
 }
 
 /**
- * A user may own a folder but lack access to the folders above it (a clone in root's home). Postgres then uses its
- * working directory: Linux has a path that leads there directly.
+ * A user may own a folder but lack access to the folders above it, for example to a clone in root's home. Then Postgres
+ * reaches the folder through its working directory, for which Linux has a direct path.
  */
 async function dataArgument(path: string, user: ServerUser | undefined): Promise<string> {
   if (await canReach(user, path)) return join(path, 'data');
@@ -67,8 +67,8 @@ async function dataArgument(path: string, user: ServerUser | undefined): Promise
 }
 
 /**
- * Creates the cluster under a temporary name and renames it, so that `path` is always complete. Of two processes, one
- * wins.
+ * Creates the cluster under a temporary name and renames it, so that `path` is always complete. If two processes create
+ * it at once, one wins and the other uses its result.
  */
 async function createCluster(
   root: string,
@@ -90,7 +90,7 @@ async function createCluster(
       '--encoding=UTF8',
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
-      // The C library's locale is not used, and every platform has "C".
+      // The builtin provider ignores the locale of the C library; every platform has "C".
       '--locale=C',
     ];
     const argument = await dataArgument(unfinished, user);
@@ -110,7 +110,7 @@ async function removeUnfinished(root: string, log: (line: string) => void): Prom
   for (const name of await readdir(root)) {
     const maker = Number(/^unfinished-(\d+)$/.exec(name)?.[1]);
     if (Number.isNaN(maker) || (maker !== process.pid && (await isAlive(maker)))) continue;
-    log(`Removing ${join(root, name)}: it was not finished.`);
+    log(`Removing ${join(root, name)}: the process that created it did not finish.`);
     // Its initdb may have survived its parent and still write.
     await rm(join(root, name), { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }

@@ -1,4 +1,7 @@
-/** A real Postgres without installation: from an npm package, in a folder, running for as long as a process uses it. */
+/**
+ * A real Postgres without installation: its programs come from an npm package, its data is in a folder, and it runs
+ * while a process uses it.
+ */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
@@ -16,10 +19,13 @@ const DATABASE = 'tablog';
 const WATCH_INTERVAL_MS = 500;
 const STOP_PATIENCE_MS = 30_000;
 
-/** Temporary failures: the port was taken meanwhile, another process is starting, an old one's memory is in use. */
+/**
+ * Messages of temporary failures: the port was taken meanwhile, another process starts the server, or the memory of an
+ * old server is still in use.
+ */
 const PASSING_FAILURE = /Address already in use|lock file ".*"|pre-existing shared memory block/;
 
-export interface EmbeddedPostgresOptions {
+interface EmbeddedPostgresOptions {
   /** The folder of the database, its password and the server's messages. Created if it does not exist. */
   readonly folder: string;
   /** Receives the server's messages, line by line. */
@@ -27,8 +33,8 @@ export interface EmbeddedPostgresOptions {
   /** Settings of Postgres, which override `serverSettings`. A running server keeps its own. */
   readonly settings?: Readonly<Record<string, string>>;
   /**
-   * How long to wait until it accepts connections (milliseconds). While it recovers after a crash, it counts from each
-   * report of progress.
+   * How long to wait until the server accepts connections, in milliseconds. While the server recovers after a crash,
+   * each report of progress restarts the time.
    */
   readonly startTimeoutMs?: number;
 }
@@ -37,11 +43,11 @@ export interface EmbeddedPostgres {
   /** `postgres://user:password@127.0.0.1:port/database`. The port changes with each start of the server. */
   readonly url: string;
   readonly pid: number;
-  /** Whether another process started it, and may still use it. */
+  /** Whether another process started the server. That process may still use it. */
   readonly adopted: boolean;
   /**
-   * Stops the server and resolves when it is gone; with `ifUnused`, only if no other process is connected. Resolves to
-   * whether it stopped. Call it once, after closing one's own connections.
+   * Stops the server and resolves when it is gone. With `ifUnused`, stops it only if no other process is connected.
+   * Resolves to whether the server stopped. Call it once, after closing this process's connections.
    */
   stop(options?: { readonly ifUnused?: boolean }): Promise<boolean>;
   /** Calls the listener once if the server ends without `stop` having been called. */
@@ -49,8 +55,8 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Starts the server of a folder, or joins the running one: left by a killed process, or in use by another. Rejects with
- * a message that says what to do.
+ * Starts the server of a folder, or joins a running one, which a killed process left or another process uses. Rejects
+ * with EmbeddedPostgresError.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const timeoutMs = options.startTimeoutMs ?? 120_000;
@@ -82,7 +88,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       }
       if (child !== undefined && hasExited(child)) {
         await readMessages();
-        // Exit code 0: it was ready, and another process that used it has stopped it.
+        // Exit code 0: the server became ready, and another process that used it has stopped it.
         const passing = child.exitCode === 0 || PASSING_FAILURE.test(recent.join('\n'));
         if (!passing) throw failure('Postgres does not start', cluster, recent);
         child = undefined;
@@ -141,7 +147,7 @@ class RunningPostgres implements EmbeddedPostgres {
     this.#stopping.abort();
     await this.#watching;
     const stops = !ifUnused || (await this.#isUnused());
-    // A process that arrives while the last one leaves waits for a lease, until the server ends.
+    // A process that arrives while this one stops the server waits for a lease, until the server ends.
     if (!ifUnused || !stops) await this.#lease.end();
     if (stops) await this.#end();
     await this.#lease.end();
@@ -150,12 +156,14 @@ class RunningPostgres implements EmbeddedPostgres {
   }
 
   async #end(): Promise<void> {
-    // If it has ended already, its PID may be another process's.
+    // If the server has ended already, another process may have its PID.
     const found = await findPostmaster(this.#cluster.data);
     if (found?.pid === this.pid) await endPostmaster(this.pid, STOP_PATIENCE_MS);
   }
 
-  /** Whether no other process uses the server. Waits while it restarts its processes after a crash. */
+  /**
+   * Whether no other process uses the server. Waits while the server recovers from the crash of one of its processes.
+   */
   async #isUnused(): Promise<boolean> {
     for (
       const deadline = Date.now() + STOP_PATIENCE_MS;
@@ -180,13 +188,13 @@ class RunningPostgres implements EmbeddedPostgres {
         if (!(await isAlive(this.pid))) return this.#exited.resolve();
         await this.#renewLease();
       } catch (error) {
-        this.#log(`Cannot look after Postgres: ${String(error)}`);
+        this.#log(`Checking the embedded Postgres failed (the next check follows): ${String(error)}`);
       }
       await pause(WATCH_INTERVAL_MS, this.#stopping.signal);
     }
   }
 
-  /** A crash of a server process makes Postgres restart all of them: the lease is lost, but not the server. */
+  /** When one of its processes crashes, Postgres restarts all of them: the lease is lost, but the server lives on. */
   async #renewLease(): Promise<void> {
     if (this.#lease.lost) this.#lease = (await Lease.take(this.url, this.#cluster.data)) ?? this.#lease;
   }

@@ -27,7 +27,7 @@ export class Lease {
    * Resolves to undefined when the server is not ready; rejects when it refuses, or serves another folder than `data`.
    */
   static async take(url: string, data: string): Promise<Lease | undefined> {
-    // Connected to a database that always exists, so that the other one can be dropped and restored meanwhile.
+    // Connects to a database that always exists, so that the one named in `url` can be dropped and restored meanwhile.
     const maintenance = new URL(url);
     maintenance.pathname = '/postgres';
     const client = newClient(maintenance.href);
@@ -55,17 +55,19 @@ export class Lease {
   }
 
   /**
-   * Whether no other process is connected. If so, requests for a lease wait until this one ends or the server has
-   * stopped. If not, this lease can no longer be used. Rejects if the connection breaks; then it is lost.
+   * Whether no other process is connected. If true, processes that ask for a lease wait until this lease ends or the
+   * server has stopped. If false, this lease can no longer be used. Rejects if the connection breaks; then the lease is
+   * lost.
    */
   async excludeOthers(): Promise<boolean> {
     await this.#client.query('SELECT pg_advisory_unlock_shared($1)', [advisoryLocks.useServer]);
-    // The lock of a process of the server that crashed is there until the server notices: then this connection breaks.
+    // If a process of the server crashed, its lock stays until the server notices the crash; then this connection
+    // breaks.
     for (let left = 4; !(await this.#lock()); left -= 1) {
       if (left === 0) return false;
       await sleep(50);
     }
-    // Closed connections, including those of this process, take a while to disappear: seconds on a busy machine.
+    // Closed connections, also those of this process, take a while to disappear: seconds on a busy machine.
     for (let attempt = 0; attempt < 80; attempt += 1) {
       const others = await this.#client.query(
         `SELECT FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`,
@@ -80,7 +82,7 @@ export class Lease {
     await this.#client.end();
   }
 
-  /** Takes the lock that no other process has then. Resolves to false if one has a lease. */
+  /** Tries to take the lock alone. Resolves to false if another process has a lease. */
   async #lock(): Promise<boolean> {
     const {
       rows: [locked],

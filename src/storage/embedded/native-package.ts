@@ -9,7 +9,7 @@ import { canReach, giveTo, type ServerUser } from './server-user.ts';
 
 const run = promisify(execFile);
 
-/** Writable by root only, so that nobody can replace the programs. */
+/** Only root can write here, so nobody else can replace the programs. */
 const SYSTEM_CACHE = '/var/cache/tablog';
 
 export interface Programs {
@@ -17,13 +17,13 @@ export interface Programs {
   readonly postgres: string;
 }
 
-/** The environment of Postgres: no variables that change its settings or translate its messages. */
+/** The environment of Postgres: without variables that would change its settings or translate its messages. */
 export const environment: NodeJS.ProcessEnv = { PATH: process.env['PATH'], TZ: 'UTC', LC_ALL: 'C' };
 
 /**
- * Finds programs that `user` can run. If the user cannot read the package, or it lacks symbolic links and is not
- * writable, they are copied to `folder` (or to a system cache, if the user cannot reach that). Rejects when there is no
- * package for this platform, or its programs do not run here.
+ * Finds programs that `user` can run. If the user cannot read the package, or if the package lacks symbolic links and
+ * is not writable, the programs are copied to `folder`, or to a system cache if the user cannot reach `folder`. Rejects
+ * when there is no package for this platform, or when its programs do not run here.
  */
 export async function findPrograms(folder: string, user: ServerUser | undefined): Promise<Programs> {
   const native = findPackage();
@@ -71,8 +71,8 @@ async function problemOfRunning(native: string, user: ServerUser | undefined): P
 }
 
 /**
- * npm packages cannot contain symbolic links: an install script creates them, which many users disable. Failures here
- * show when the programs run.
+ * Creates the package's symbolic links. npm packages cannot contain any: an install script creates them, but many users
+ * disable install scripts. A link that cannot be created shows when the programs run.
  */
 async function restoreLinks(native: string): Promise<void> {
   const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
@@ -89,7 +89,7 @@ async function copyPrograms(native: string, copy: string, user: ServerUser | und
   await mkdir(dirname(copy), { recursive: true });
   if (dirname(copy) === SYSTEM_CACHE) await chmod(SYSTEM_CACHE, 0o755);
   await rm(partial, { recursive: true, force: true });
-  // The list has the links' paths relative to the folder above `native`.
+  // pg-symlinks.json lists paths relative to the folder above `native`.
   await cp(native, join(partial, 'native'), {
     recursive: true,
     verbatimSymlinks: true,

@@ -12,7 +12,7 @@ import { commandLine, isAlive, signal } from './processes.ts';
 /** A custom setting, which Postgres ignores. It shows in the process list, and can be queried in SQL. */
 export const DATA_SETTING = 'tablog.data';
 
-export interface Postmaster {
+interface Postmaster {
   readonly pid: number;
   readonly port: number;
   /** False while it starts, recovers or stops. */
@@ -32,7 +32,7 @@ export async function findPostmaster(data: string): Promise<Postmaster | undefin
   const command = await commandLine(pid);
   if (command === '') return undefined;
   if (command !== undefined && !command.includes(`${DATA_SETTING}=${data}`)) {
-    // After a reboot the PID may be another process's, and Postgres would not start beside it.
+    // After a reboot another process may have the PID, and Postgres would refuse to start.
     if ((await readIfThere(path)) === text) await rm(path, { force: true });
     return undefined;
   }
@@ -40,8 +40,9 @@ export async function findPostmaster(data: string): Promise<Postmaster | undefin
 }
 
 /**
- * Starts a postmaster on a port of 127.0.0.1, in its own process group, so that Ctrl-C does not end it before its
- * users. Its output goes to a file, so that it can outlive this process. Rejects when the program does not start.
+ * Starts a postmaster on a port of 127.0.0.1. It has its own process group, so that Ctrl-C does not end it before the
+ * processes that use it. Its output goes to a file, so that it can outlive this process. Rejects when the program does
+ * not start.
  */
 export async function launchPostmaster(
   cluster: Cluster,
@@ -73,9 +74,9 @@ export async function launchPostmaster(
 }
 
 /**
- * Stops a postmaster and resolves when it is gone: clients are disconnected, and memory is written to disk. After
- * `patienceMs` it is told to quit immediately; then the next start recovers from the write-ahead log. Rejects if even
- * that has no effect.
+ * Stops a postmaster and resolves when it is gone. SIGINT makes it disconnect its clients and write its memory to disk.
+ * If it still runs after `patienceMs`, SIGQUIT makes it quit at once, and the next start recovers from the write-ahead
+ * log. Rejects if SIGQUIT has no effect either.
  */
 export async function endPostmaster(pid: number, patienceMs: number): Promise<void> {
   for (const [name, limitMs] of [
@@ -89,7 +90,9 @@ export async function endPostmaster(pid: number, patienceMs: number): Promise<vo
       await sleep(10);
     }
   }
-  throw new EmbeddedPostgresError(`Postgres (process ${pid}) does not stop.`);
+  throw new EmbeddedPostgresError(
+    `Postgres (process ${pid}) does not stop, even after SIGQUIT: end it, then start again.`,
+  );
 }
 
 async function readIfThere(path: string): Promise<string | undefined> {

@@ -8,7 +8,7 @@ const run = promisify(execFile);
 /** Whether a process exists and has not ended. */
 export async function isAlive(pid: number): Promise<boolean> {
   if (!signal(pid, 0)) return false;
-  // A zombie stays visible until its parent reaps it, which not every init process of a container does.
+  // A zombie stays visible until its parent reaps it, and some init processes of containers never do.
   const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   return status.slice(status.lastIndexOf(')') + 2)[0] !== 'Z';
 }
@@ -25,7 +25,9 @@ export function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Program and arguments of a process. Empty if it has none (any more), undefined if they are not visible. */
+/**
+ * Program and arguments of a process. Empty if the process has none or is ending; undefined if they are not visible.
+ */
 export async function commandLine(pid: number): Promise<string | undefined> {
   if (process.platform === 'linux') return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined);
   return run('ps', ['-ww', '-o', 'command=', '-p', String(pid)]).then(

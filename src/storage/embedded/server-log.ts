@@ -1,7 +1,7 @@
 /** Forwards the file with Postgres's messages, line by line. */
 import { open, stat, truncate } from 'node:fs/promises';
 
-/** The file is emptied when it exceeds this many bytes: old messages are not needed. */
+/** A file longer than this many bytes is emptied: nobody needs the old messages. */
 const LENGTH_MAX = 4 * 1024 * 1024;
 
 export class ServerLog {
@@ -59,8 +59,8 @@ async function lengthOf(path: string): Promise<number> {
 }
 
 /**
- * Whether Postgres reports with this line that it goes on flushing files, or replaying its WAL: every ten seconds by
- * default (`log_startup_progress_interval`).
+ * Whether this line reports progress of a start: Postgres is still flushing files or replaying its WAL. It writes such
+ * a line every ten seconds by default (`log_startup_progress_interval`).
  */
 export function isStartupProgress(line: string): boolean {
   return /LOG: .*, elapsed time: /.test(line);

@@ -1,5 +1,5 @@
 /**
- * The settings of an embedded Postgres: a server that shares its machine. Those for durability (fsync,
+ * The settings of an embedded Postgres, which shares its machine with other programs. Settings for durability (fsync,
  * synchronous_commit) keep their defaults.
  */
 import { statfs } from 'node:fs/promises';
@@ -19,7 +19,7 @@ export async function sizeOfDisk(folder: string): Promise<number> {
 }
 
 /** The machine of a server. */
-export interface Machine {
+interface Machine {
   /** In bytes. */
   readonly memory: number;
   /** The size of the disk with its files, in bytes. */
@@ -27,15 +27,15 @@ export interface Machine {
 }
 
 /**
- * By its machine: `shared_buffers` take a 32nd of the memory, 64 MB at least and 512 MB at most, and the WAL a 16th of
- * the disk, 256 MB at least and 1 GB at most.
+ * Settings that fit the machine: `shared_buffers` take a 32nd of the memory (64 MB to 512 MB), and the WAL takes up to
+ * a 16th of the disk (256 MB to 1 GB).
  */
 export function serverSettings({ memory, disk }: Machine): Readonly<Record<string, string>> {
   const buffers = between(64, memory / 32 / MiB, 512);
   const wal = between(256, disk / 16 / MiB, 1024);
   return {
     max_connections: '100',
-    // What does not fit is read and written through the kernel again and again, each time with a checksum of the page.
+    // Pages that do not fit are read and written through the kernel again and again, each time with a checksum.
     shared_buffers: `${buffers}MB`,
     huge_pages: 'off',
     jit: 'off',
@@ -44,14 +44,13 @@ export function serverSettings({ memory, disk }: Machine): Readonly<Record<strin
     max_parallel_maintenance_workers: '0',
     timezone: 'UTC',
     log_timezone: 'UTC',
-    // After each checkpoint, the first change of a page writes the whole page to the WAL, so there are to be few
-    // checkpoints.
+    // After a checkpoint, the first change of each page writes the whole page to the WAL. A large WAL makes checkpoints
+    // rare.
     max_wal_size: `${wal}MB`,
     // New WAL files would be filled with zeros first, which delays every commit.
     wal_init_zero: 'off',
     min_wal_size: '256MB',
-    // With the 2 MB that it has by default beside the smallest `shared_buffers`, writers of rows wait while older WAL
-    // goes to the disk.
+    // The default is 2 MB with the smallest `shared_buffers`; then writers of rows wait while older WAL goes to disk.
     wal_buffers: '16MB',
     log_checkpoints: 'off',
   };

@@ -14,8 +14,9 @@ export interface ServerUser {
 }
 
 /**
- * The user to run Postgres as: undefined for the user of this process; for root the owner of `cluster` (which need not
- * exist), else `postgres` or `nobody`. Rejects when there is no such user.
+ * The user to run Postgres as. If this process is not root: undefined, for its own user. If it is root: the owner of
+ * `cluster`; if `cluster` does not exist or belongs to root, the user `postgres` or `nobody`. Rejects when there is no
+ * such user.
  */
 export async function chooseServerUser(cluster: string): Promise<ServerUser | undefined> {
   if (process.getuid?.() !== 0) return undefined;
@@ -23,11 +24,11 @@ export async function chooseServerUser(cluster: string): Promise<ServerUser | un
   if (owner !== undefined && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
   for (const name of ['postgres', 'nobody']) {
     const ids = await Promise.all([run('id', ['-u', name]), run('id', ['-g', name])]).catch(() => undefined);
-    // On macOS the ID of nobody is -2 but printed unsigned, while Node takes signed 32-bit IDs.
+    // On macOS the ID of nobody is -2, which `id` prints unsigned; Node takes signed 32-bit IDs.
     if (ids !== undefined) return { uid: Number(ids[0].stdout) | 0, gid: Number(ids[1].stdout) | 0 };
   }
   throw new EmbeddedPostgresError(
-    'Postgres cannot run as root, and there is neither a user "postgres" nor "nobody" to run it as.',
+    'Postgres cannot run as root, and this machine has no user "postgres" or "nobody" to run it as: create one of them, or start the service as another user.',
   );
 }
 

@@ -8,7 +8,7 @@ const nameLength = Math.ceil((nameBytes * 4) / 3);
 const wholeName = new RegExp(`^[\\w-]{${nameLength}}$`);
 
 /**
- * Whether the text is a name in the form of `newFileName` (new-file-name.ts), in its canonical spelling. Only such
+ * Whether the text has the form of a name from `newFileName` (new-file-name.ts), in its canonical spelling. Only such
  * texts become part of a path.
  */
 export function isFileName(text: string): boolean {
@@ -30,8 +30,8 @@ export interface FileReference {
 const pathOfFile = new RegExp(`/files\\\\*/([\\w-]{${nameLength}})`, 'g');
 
 /**
- * A JSON escape of a character that may occur in such a path: `-`, `/`, digits, letters, `_` and the backslash. Matched
- * once per run of backslashes, however long: else a row of only backslashes would take minutes.
+ * A JSON escape of a character that may occur in such a path: `-`, `/`, digits, letters, `_` and the backslash. The
+ * pattern matches at most once per run of backslashes: without that a row of only backslashes would take minutes.
  */
 const escapedCharacter = /(?<!\\)\\+u00(2[df]|3\d|[46][1-9a-f]|5[\dacf]|7[\da])/gi;
 const pathStart = '/files';
@@ -40,9 +40,9 @@ const escapeStart = '\\u00';
 const noNames: readonly string[] = [];
 
 /**
- * The names of the files whose URLs occur in the JSON text of a row, without duplicates: anywhere in a string, on any
- * level, escaped or not. JSON within a string counts too, because a cell of CSV may become a list. A false positive is
- * harmless: a file is kept for longer.
+ * The names of the files whose URLs occur in the JSON text of a row, without duplicates. A URL may be anywhere in a
+ * string, on any level, escaped or not. JSON within a string counts too, because a cell of CSV may become a list. A
+ * false positive is harmless: it only keeps a file for longer.
  */
 export function fileNamesIn(row: string): readonly string[] {
   if (!mayNameFiles(row)) return noNames;
@@ -53,9 +53,9 @@ export function fileNamesIn(row: string): readonly string[] {
 /** The files that rows reference. The JSON texts of the rows are joined by line feeds, in UTF-8. */
 export function fileReferencesIn(rows: Uint8Array): FileReference[] {
   const bytes = Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength);
-  // Seldom there, and much faster to look for in bytes than in a text of them.
+  // Most blocks contain neither text, and a search in bytes is much faster than a search in a string.
   if (!bytes.includes(pathStart) && !bytes.includes(escapeStart)) return [];
-  // latin1 is enough: names and escapes are ASCII, and no byte of another UTF-8 character is.
+  // latin1 is enough: names and escapes are ASCII, and all bytes of other UTF-8 characters are above ASCII.
   const text = bytes.toString('latin1');
   if (!mayNameFiles(text)) return [];
   return text.split('\n').flatMap((row, index) => fileNamesIn(row).map((file) => ({ index, file })));

@@ -1,12 +1,10 @@
 /**
- * Stores the bytes of uploads: those that have arrived, and the files sealed from them. Knows neither teams nor the
- * log.
+ * Stores the bytes that have arrived for uploads, and the files sealed from them. It knows neither teams nor the log.
  */
 import type { Readable } from 'node:stream';
 
 /**
- * How many bytes a store reads of a file at once: fewer steps than the default of Node make a large file a quarter
- * faster.
+ * How many bytes of a file a store reads at once. More than Node's default makes reading a large file a quarter faster.
  */
 export const readBytes = 256 * 1024;
 
@@ -16,7 +14,7 @@ export interface ExpectedUpload {
   readonly uploadId: string;
   /** The required media type of the bytes. */
   readonly contentType: string;
-  /** The most bytes that it may have. */
+  /** The maximum size, in bytes. */
   readonly sizeMax: number;
   /** The deadline for sending bytes, in milliseconds since 1970. */
   readonly expiresAt: number;
@@ -32,7 +30,7 @@ export type StoredObject =
   | { readonly kind: 'temporary'; readonly name: string };
 
 /**
- * Receives the bytes of uploads, and keeps files. Every method rejects with StoreAway while the store cannot be reached
+ * Receives the bytes of uploads, and keeps files. Every method rejects with StoreAway when the store cannot be reached
  * or is full.
  *
  * Bytes arrive at the URL of `locate`, and can be sent repeatedly. `seal` makes an immutable file of them. A file that
@@ -44,9 +42,10 @@ export interface FileStore {
    */
   locate(upload: ExpectedUpload, origin: string): Promise<string>;
   /**
-   * Makes the arrived bytes of an upload the file of this name (`newFileName`); bytes that arrive later do not change
-   * it. Null if no bytes have arrived completely. Can be repeated with other names. Returns the size in bytes; if that
-   * exceeds `sizeMax` the file may be missing: such an upload must be refused, and removing its file is no error.
+   * Makes the arrived bytes of an upload the file of this name (`newFileName`). Bytes that arrive later do not change
+   * the file. Can be repeated with other names. Resolves to the size in bytes, and to null if no bytes have arrived
+   * completely. If the size exceeds `sizeMax`, the file may be missing: the caller must refuse such an upload, and
+   * removing its file is no error.
    */
   seal(
     upload: Pick<ExpectedUpload, 'uploadId' | 'contentType' | 'sizeMax'>,
@@ -64,8 +63,8 @@ export interface FileStore {
    */
   list(before: number): AsyncIterable<StoredObject>;
   /**
-   * Records the owner of the store (a UUID) if it has none, and returns whether it is this one: nobody here knows which
-   * files of another owner are needed.
+   * Records the owner of the store (a UUID) if it has none. Resolves to whether `owner` is the recorded one. If it is
+   * not, no file may be removed: this process cannot know which files the other owner needs.
    */
   belongsTo(owner: string): Promise<boolean>;
   close(): Promise<void>;

@@ -1,6 +1,6 @@
 /**
  * Files in a folder: `temporary` for writes in progress, `arrived` for the complete bytes of uploads, `files` for
- * sealed files. What has been acknowledged survives a power failure. Several processes may share one folder.
+ * sealed files. Every acknowledged file survives a power failure. Several processes may share one folder.
  */
 import { constants } from 'node:fs';
 import { link, lstat, open, opendir, readFile, rename, rm, stat, writeFile, type FileHandle } from 'node:fs/promises';
@@ -30,11 +30,11 @@ export class UploadTooLarge extends Error {
   }
 }
 
-export interface LocalFileStoreOptions {
+interface LocalFileStoreOptions {
   /** An existing folder that nobody else writes to. */
   readonly folder: string;
   readonly keys: SecretKeys;
-  /** The address at which clients reach the service; null: the one that each client used. */
+  /** The address at which clients reach the service; null: the address of each client's request. */
   readonly publicUrl: string | null;
 }
 
@@ -49,7 +49,10 @@ export class LocalFileStore implements FileStore {
     this.#publicUrl = publicUrl;
   }
 
-  /** Creates the folders. Rejects with ConfigError if the file system has no hard links, and with system errors. */
+  /**
+   * Creates the folders. Rejects with ConfigError if the file system has no hard links, and with the system's error if
+   * a folder cannot be created.
+   */
   static async open(options: LocalFileStoreOptions): Promise<LocalFileStore> {
     const store = new LocalFileStore(options);
     await store.#makeFolders();
@@ -62,8 +65,9 @@ export class LocalFileStore implements FileStore {
   }
 
   /**
-   * Receives the bytes of an upload, which replace those that arrived before. Rejects with UploadTooLarge as soon as
-   * they exceed `sizeMax`, with StoreAway, and with errors of `chunks`; then nothing has changed.
+   * Receives the bytes of an upload, which replace earlier bytes of the same upload. Rejects with UploadTooLarge as
+   * soon as the bytes exceed `sizeMax`, with StoreAway, and with errors of `chunks`. If it rejects, nothing has
+   * changed.
    */
   async receive(uploadId: string, chunks: AsyncIterable<Uint8Array>, sizeMax: number): Promise<void> {
     const arrived = this.#pathOf({ kind: 'arrived', uploadId });
@@ -79,7 +83,7 @@ export class LocalFileStore implements FileStore {
       }
       await inStore(() => rename(temporary, arrived));
     } catch (error) {
-      // If this fails too, `list` finds the remains; the first error is the one to report.
+      // If the removal fails too, `list` finds the file later. Report the first error.
       await rm(temporary, { force: true }).catch(() => undefined);
       throw error;
     }
@@ -91,8 +95,8 @@ export class LocalFileStore implements FileStore {
     const file = this.#pathOf({ kind: 'file', name });
     if (file === null) throw new RangeError('this is no name of a file');
     if (arrived === null) return null;
-    // A hard link costs nothing. Bytes that arrive later are another file under the name of `arrived`, and `receive`
-    // has enforced `sizeMax`.
+    // A hard link copies no bytes. Bytes that arrive later go to a new file under the path of `arrived`. `receive` has
+    // enforced `sizeMax`.
     const linked = await this.#unlessMissing(async () => {
       await link(arrived, file);
       return true;
@@ -158,7 +162,7 @@ export class LocalFileStore implements FileStore {
         const path = this.#pathOf(object);
         // Ignores files whose names this store does not create.
         if (path !== join(this.#folder, folder, entry.name)) continue;
-        // ctime, set when it was linked: a file is as old as its name, not as its bytes.
+        // Linking sets ctime, so the age counts from the file's name, not from its bytes.
         const found = await this.#unlessMissing(() => lstat(path));
         if (found !== null && found.ctimeMs < before) yield object;
       }
@@ -172,7 +176,7 @@ export class LocalFileStore implements FileStore {
     switch (object.kind) {
       case 'file': {
         if (!isFileName(object.name)) return null;
-        // Hexadecimal: some file systems are case-insensitive.
+        // Hexadecimal, because some file systems ignore case.
         const hex = Buffer.from(object.name, 'base64url').toString('hex');
         return join(this.#folder, 'files', hex.slice(0, 2), hex);
       }
@@ -197,7 +201,7 @@ export class LocalFileStore implements FileStore {
     });
   }
 
-  /** Creates all folders at the start, so that none is missing when it is used. */
+  /** Creates all folders at the start, so that no later write finds one missing. */
   async #makeFolders(): Promise<void> {
     const files = join(this.#folder, 'files');
     await Promise.all(['temporary', 'arrived', 'files'].map((name) => makeFolder(join(this.#folder, name))));

@@ -6,7 +6,7 @@ import { LocalFileStore } from './local-file-store.ts';
 import type { S3ClientOptions } from './s3-client.ts';
 import type { S3FileStore } from './s3-file-store.ts';
 
-/** The settings of the S3 that files are in, and backups unless they name another one. */
+/** The settings of the S3 for files, and for backups unless they name another one. */
 export interface S3Settings {
   readonly FILES_S3_ENDPOINT?: string | undefined;
   readonly FILES_S3_REGION: string;
@@ -50,7 +50,7 @@ export async function openFileStore(config: FileSettings, keys: SecretKeys): Pro
   });
 }
 
-/** How the S3 of the settings is asked. */
+/** The options of a client for the S3 that the settings name. */
 export function s3OptionsOf(config: S3Settings): S3ClientOptions {
   const accessKeyId = config.FILES_S3_ACCESS_KEY_ID;
   const secretAccessKey = config.FILES_S3_SECRET_ACCESS_KEY;

@@ -10,20 +10,20 @@ export interface S3ClientOptions {
   /** Null: the SDK's default providers. */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | null;
   readonly isPathStyle: boolean;
-  /** Limit of concurrent requests: a slow reader holds one until it is done. */
+  /** Limit of concurrent requests. A reader counts until it has read its whole answer. */
   readonly requestsMax: number;
   /** How long a read may stall, in milliseconds. */
   readonly idleTimeout: number;
 }
 
-/** Timeouts of a connection, and of the beginning of an answer, in milliseconds. */
+/** Time limits for connecting and for the beginning of an answer, in milliseconds. */
 const connectionTimeout = 3000;
 export const answerTimeout = 10_000;
 
 /** How often a request is attempted if S3 does not answer or is busy. */
 const attemptsMax = 3;
 
-/** The configuration of a client that asks at this endpoint. */
+/** The configuration of a client for this endpoint; null: AWS. */
 export function s3ClientConfig(options: S3ClientOptions, endpoint: string | null): S3ClientConfig {
   const { region, credentials, isPathStyle, requestsMax, idleTimeout } = options;
   return {
@@ -32,7 +32,8 @@ export function s3ClientConfig(options: S3ClientOptions, endpoint: string | null
     maxAttempts: attemptsMax,
     ...(endpoint !== null && { endpoint }),
     ...(credentials !== null && { credentials }),
-    // Not every S3 implementation supports the newer checksums, and a presigned URL would bind that of an empty body.
+    // Some S3 implementations lack the newer checksums, and a presigned URL would include the checksum of an empty
+    // body.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {

@@ -16,8 +16,8 @@ export function s3CodeOf(error: unknown): string | null {
 }
 
 /**
- * Errors that may pass without a change of settings: expired credentials are renewed by their provider, a wrong clock
- * is corrected, and a client that was too slow is faster the next time.
+ * Errors that may pass without a change of settings: a provider renews expired credentials, somebody corrects a wrong
+ * clock, and a slow client may be faster the next time.
  */
 const passingCodes: ReadonlySet<string> = new Set([
   'ExpiredToken',
@@ -26,7 +26,9 @@ const passingCodes: ReadonlySet<string> = new Set([
   'RequestTimeout',
 ]);
 
-/** The SDK's code for an answer without a body, where the code would be. Answers to HEAD never have one. */
+/**
+ * The SDK's error code for an answer without a body, from which it reads the code. Answers to HEAD never have a body.
+ */
 const noCode = 'Unknown';
 
 /**
@@ -37,13 +39,13 @@ export function isS3Away(error: unknown): boolean {
   const status = s3StatusOf(error);
   if (status !== null) {
     const code = s3CodeOf(error)!;
-    // A HEAD consists of an object's name only, so a 400 can only be about the credentials.
+    // A HEAD request contains only the name of an object, so a 400 without a code must be about the credentials.
     return status >= 500 || status === 429 || passingCodes.has(code) || (status === 400 && code === noCode);
   }
   return metadataOf(error) !== undefined || (error as Error).name === 'CredentialsProviderError';
 }
 
-/** Explains an error at the start as a problem of a setting; null for other errors, which may pass. */
+/** Explains an error at the start of the service as the problem of a setting. Null for errors that may pass. */
 export function explainS3(error: unknown, bucket: string): string | null {
   const message = error instanceof Error ? error.message : '';
   switch (s3CodeOf(error)) {

@@ -1,7 +1,6 @@
 /**
- * Files in an S3 bucket: `arrived/<upload>` has the bytes of an upload, sent by the client to a presigned URL, and
- * `files/<name>` sealed files. A presigned URL binds key, Content-Type and expiry, but not the size: that is checked by
- * `seal`.
+ * Files in an S3 bucket. `arrived/<upload>` has the bytes that a client sent to a presigned URL, and `files/<name>` is
+ * a sealed file. A presigned URL fixes key, Content-Type and expiry, but not the size, which `seal` checks.
  */
 import type { Readable } from 'node:stream';
 import {
@@ -21,7 +20,7 @@ import { isUploadId, StoreAway, type ExpectedUpload, type FileStore, type Stored
 import { inStore, s3ClientConfig, unlessMissing, type S3ClientOptions } from './s3-client.ts';
 import { explainS3, s3StatusOf } from './s3-errors.ts';
 
-export interface S3FileStoreOptions extends S3ClientOptions {
+interface S3FileStoreOptions extends S3ClientOptions {
   readonly bucket: string;
   /** The address for clients; null: `endpoint`. */
   readonly publicEndpoint: string | null;
@@ -29,10 +28,10 @@ export interface S3FileStoreOptions extends S3ClientOptions {
   readonly prefix: string;
 }
 
-/** Timeout of the answer to a copy of up to 5 GiB, in milliseconds. */
+/** Time limit for the answer to a copy of up to 5 GiB, in milliseconds. */
 const copyTimeout = 60_000;
 
-/** How often `seal` is attempted if the bytes are replaced meanwhile. */
+/** How often `seal` tries when the client keeps replacing the bytes. */
 const sealsMax = 5;
 
 export class S3FileStore implements FileStore {
@@ -60,7 +59,7 @@ export class S3FileStore implements FileStore {
       return store;
     } catch (error) {
       await store.close();
-      // At the start, expired credentials count as a wrong setting.
+      // At the start, expired credentials are reported as a wrong setting.
       const problem = explainS3(error instanceof StoreAway ? error.cause : error, options.bucket);
       throw problem === null ? error : new ConfigError([problem], { cause: error });
     }
@@ -92,9 +91,9 @@ export class S3FileStore implements FileStore {
       );
       if (found === null) return null;
       const size = found.ContentLength!;
-      // S3 accepts any size: this saves copying gigabytes only to remove them.
+      // S3 accepts any size, so check it before copying gigabytes that would only be removed.
       if (size > sizeMax) return { size };
-      // REPLACE drops all metadata of the client's request but its Content-Type.
+      // REPLACE drops the metadata that the client sent. Content-Type is set anew.
       const command = new CopyObjectCommand({
         Bucket: this.#bucket,
         Key: file,
@@ -109,10 +108,12 @@ export class S3FileStore implements FileStore {
         return { size };
       } catch (error) {
         if (s3StatusOf(error) !== preconditionFailed) throw error;
-        // Other bytes arrived meanwhile: tries again.
+        // Other bytes arrived between HEAD and COPY: try again.
       }
     }
-    throw new StoreAway({ cause: new Error('what arrived for an upload is replaced all the time') });
+    throw new StoreAway({
+      cause: new Error('the client replaced the bytes of an upload during every attempt to seal them'),
+    });
   }
 
   async read(name: string, range?: { readonly start: number; readonly end: number }): Promise<Readable | null> {

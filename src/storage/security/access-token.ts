@@ -13,10 +13,10 @@ export function newAccessToken(): string {
   return secret + checksum(secret);
 }
 
-/** How many characters of a token are shown later: of its checksum, which is computed from the others. */
+/** How many characters of a token lists show. They are part of the checksum, which is computed from the secret. */
 const shownCharacters = 6;
 
-/** The last characters of a token. They tell it from others, and help nobody to guess it. */
+/** The last characters of a token. They distinguish it in a list, and do not help to guess it. */
 export function endOfToken(token: string): string {
   return token.slice(-shownCharacters);
 }

@@ -1,6 +1,6 @@
 /**
- * A job ID contains all that is needed to look up the job: the key of its outcome, and the deadline after which none
- * can follow (ARCHITECTURE.md, "Words"). It is signed, so that nobody can forge one, or query another team's job.
+ * A job ID contains everything that a look-up of the job needs: the key of its outcome, and the deadline after which no
+ * outcome can follow. The service signs it, so that nobody can forge a job ID or query another team's job.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { SecretKeys } from './secret-keys.ts';
@@ -18,15 +18,15 @@ export interface Job {
 }
 
 /**
- * Format, key, partition; team and command, 16 bytes each; 6 bytes of time, 4 of rows, 8 of the tag. The signature
- * follows.
+ * The bytes of a job ID before its signature: format, key and partition (1 byte each), team and command (16 each),
+ * deadline (6), rows (4), tag (8).
  */
 const jobBytes = 3 + 16 + 16 + 6 + 4 + 8;
 const signatureBytes = 16;
 const format = 2;
 const unknownRows = 2 ** 32 - 1;
 
-/** The tag of a request with this digest (base64url); null: a request without a key. */
+/** The tag of a request whose digest (base64url) is given; null: a request without an Idempotency-Key. */
 export function requestTagOf(digest: string | null): bigint {
   return digest === null ? 0n : Buffer.from(digest, 'base64url').readBigUInt64BE(0);
 }

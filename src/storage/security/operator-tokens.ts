@@ -1,6 +1,6 @@
 /**
- * The access tokens of operators, which are good for the routes under `/admin` and for nothing else. They are beside
- * the log and the read model: no decision reads them, and an operator needs them most while the log takes no events
+ * The access tokens of operators, which are valid only for the routes under `/admin`. They are stored outside of the
+ * log and the read model: no decision reads them, and an operator needs them most while the log takes no events
  * (docs/decisions/0034).
  */
 import type pg from 'pg';
@@ -10,14 +10,14 @@ import { operatorTokens, useNotes } from './token-notes.ts';
 export interface OperatorToken {
   readonly id: string;
   readonly name: string;
-  /** The log time from which on it is refused, in milliseconds; null: never. */
+  /** The token is refused from this log time on, in milliseconds; null: it does not expire. */
   readonly expiresAt: number | null;
   readonly revoked: boolean;
   /** In milliseconds since 1970. */
   readonly createdAt: number;
   /** Its last characters; null: not known. */
   readonly endsIn: string | null;
-  /** The last use that was written so far, in milliseconds of log time; null: none. */
+  /** The last recorded use, in milliseconds of log time; null: none. */
   readonly usedAt: number | null;
 }
 
@@ -40,8 +40,8 @@ export async function addOperatorToken(
 }
 
 /**
- * The tokens behind this ID, in the order of their IDs and so of their creation: a UUID of version 7 begins with the
- * time.
+ * Up to `limit` tokens with an ID greater than `after` (null: from the first), in the order of their IDs. That is the
+ * order of creation, because a UUID of version 7 begins with the time.
  */
 export async function listOperatorTokens(
   pool: pg.Pool,

@@ -1,9 +1,9 @@
 /**
- * The signing secrets of this deployment, shared by all its processes. They are kept beside the read models and survive
- * their replacement; signatures of a lost secret are invalid.
+ * The signing secrets of this deployment, shared by all its processes. They are stored outside of the read models and
+ * survive their replacement. If a secret is lost, its signatures become invalid.
  *
  * A new key can replace the signing one (`rotateSecretKey`); signatures of older keys stay valid. Processes reread the
- * keys every few seconds, and a new one begins to sign after a minute: by then each process knows it.
+ * keys every few seconds. A new key begins to sign after a minute: by then every process knows it.
  *
  * A leaked key can be removed (`removeSecretKey`). A process that has not reread the keys for half a minute trusts none
  * of them, so signatures of a removed key are accepted for at most that long.
@@ -23,12 +23,14 @@ export interface SecretKey {
 export interface SecretKeys {
   /** The key for new signatures. */
   readonly current: SecretKey;
-  /** The key that a signature names. Null if this deployment does not have it. Throws KeysNotRead. */
+  /**
+   * The key with this ID; null if this deployment has no such key. Throws KeysNotRead if the last reading is too old.
+   */
   find(id: number): SecretKey | null;
 }
 
 /** A key without its secret. */
-export interface SecretKeySummary {
+interface SecretKeySummary {
   readonly id: number;
   /** `past`: its signatures are valid; `current`: it also signs; `next`: it will sign soon. */
   readonly state: 'past' | 'current' | 'next';
@@ -41,7 +43,7 @@ const rereadInterval = 10_000;
 const trustedFor = 30_000;
 const signsAfter = 60_000;
 
-/** Timeout of a reading, in milliseconds: a dead connection may stay silent for any time. */
+/** Time limit of a reading, in milliseconds: a dead connection may stay silent for ever. */
 const readTimeout = 5000;
 
 /** The largest ID of a key: it is one byte of a job ID. */
@@ -65,7 +67,7 @@ export class StoredSecretKeys implements SecretKeys {
   readonly #trustedFor: number;
   readonly #timer: NodeJS.Timeout;
   #known: ReadKeys;
-  /** One at a time, so that an earlier reading never overwrites a later one. */
+  /** Only one reading runs at a time, so that an earlier one never overwrites a later one. */
   #reading: Promise<void> | null = null;
 
   private constructor(pool: pg.Pool, known: ReadKeys, reading: Required<KeyReading>) {
@@ -79,7 +81,7 @@ export class StoredSecretKeys implements SecretKeys {
     }, reading.interval);
   }
 
-  /** Creates the first key if there is none. Safe to call concurrently from many processes. */
+  /** Reads the keys, and creates the first one if there is none. Safe to call concurrently from many processes. */
   static async open(pool: pg.Pool, reading: KeyReading = {}): Promise<StoredSecretKeys> {
     const askedAt = performance.now();
     const keys = await changeKeys(pool, async (client, present) => {
@@ -111,8 +113,8 @@ export class StoredSecretKeys implements SecretKeys {
     try {
       this.#known = { keys: await readKeys(this.#pool), askedAt };
     } catch {
-      // The known keys stay trusted for a while, and the next reading is soon. Requests that need Postgres report that
-      // it is away.
+      // The known keys stay trusted for a while, and the next reading follows soon. Requests that need Postgres report
+      // that it is away.
     }
   }
 }
@@ -129,9 +131,9 @@ export async function rotateSecretKey(pool: pg.Pool, delay = signsAfter): Promis
 }
 
 /**
- * Removes a key, which invalidates all its signatures: `removed`. Impossible for the signing key (`current`), for a
- * missing one (`unknown`), and while processes that have not reread the keys may still sign with it (`tooEarly`):
- * before the current key has signed for `settleTime` milliseconds.
+ * Removes a key, which invalidates all its signatures (`removed`). Does nothing if the key is the signing one
+ * (`current`), if there is no such key (`unknown`), or if the current key has signed for less than `settleTime`
+ * milliseconds (`tooEarly`): until then processes that have not reread the keys may sign with the old one.
  */
 export async function removeSecretKey(
   pool: pg.Pool,
@@ -161,7 +163,7 @@ interface StoredKey extends SecretKey {
 
 interface ReadKeys {
   readonly keys: readonly StoredKey[];
-  /** When they were queried, by `performance.now()`: keys removed before that are not included. */
+  /** When the keys were queried, by `performance.now()`: a key that was removed before is not among them. */
   readonly askedAt: number;
 }
 
@@ -172,12 +174,12 @@ async function changeKeys<T>(
 ): Promise<T> {
   return inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [advisoryLocks.changeKeys]);
-    // Postgres may have cached, from before the lock, that the schema is missing. Opening a table invalidates that
-    // cache; an advisory lock does not.
+    // Postgres may have cached, before it got the lock, that the schema is missing. Opening a table refreshes that
+    // cache; taking an advisory lock does not.
     await client.query('select from pg_namespace limit 1');
     await client.query('create schema if not exists tablog_keys');
     await client.query('create table if not exists tablog_keys.keys (id smallint primary key, bytes bytea not null)');
-    // Keys from before rotation existed have signed ever since.
+    // Keys of versions before rotation existed sign already.
     await client.query(
       `alter table tablog_keys.keys add column if not exists signs_from timestamptz not null default '-infinity'`,
     );

@@ -1,7 +1,7 @@
 /**
- * Notes about access tokens, outside of the log and the read model: which ones were revoked, before the log has it
- * (docs/decisions/0016), when they were last used, which no event records, and those of operators. A rebuild keeps
- * them.
+ * Notes about access tokens, outside of the log and the read model: revocations, which take effect before the log has
+ * them (docs/decisions/0016); the last use of each token, which no event records; and the tokens of operators. A
+ * rebuild keeps all of them.
  */
 import type pg from 'pg';
 import { advisoryLocks } from '../database/advisory-locks.ts';
@@ -9,7 +9,7 @@ import { inTransaction } from '../database/transaction.ts';
 
 const schema = 'tablog_tokens';
 
-/** `token_id`, `noted_at`: tokens that are refused, whatever the read model says. */
+/** `token_id`, `noted_at`: tokens that are refused even if the read model has them as valid. */
 export const revocationNotes = `${schema}.revocations`;
 
 /** `token_id`, `used_at`: the last use, in milliseconds of log time. */
@@ -17,7 +17,7 @@ export const useNotes = `${schema}.uses`;
 
 /**
  * `id`, `hash`, `name`, `expires_at`, `revoked`, `ends_in` (its last characters): the tokens of operators
- * (operator-tokens.ts). One that was revoked stays, so that lists show it.
+ * (operator-tokens.ts). A revoked token stays in the table, so that lists show it.
  */
 export const operatorTokens = `${schema}.operators`;
 
@@ -34,7 +34,8 @@ export async function createTokenNotes(pool: pg.Pool): Promise<void> {
       id uuid primary key, hash bytea not null unique, name text not null, expires_at int8, revoked boolean not null
       default false, ends_in text
     )`);
-    // Earlier versions made it without. Only if it is missing: else each start would wait for whoever reads the table.
+    // Earlier versions created the table without this column. `add column if not exists` would make each start wait for
+    // transactions that read the table, so look first.
     const { rowCount } = await client.query(
       `select from pg_attribute where attrelid = '${operatorTokens}'::regclass and attname = 'ends_in' and not attisdropped`,
     );
@@ -42,13 +43,14 @@ export async function createTokenNotes(pool: pg.Pool): Promise<void> {
   });
 }
 
-/** The token is refused from now on. Idempotent. */
+/** Makes all processes refuse the token from now on. Idempotent. */
 export async function noteRevocation(pool: pg.Pool, tokenId: string): Promise<void> {
   await pool.query(`insert into ${revocationNotes} (token_id) values ($1) on conflict do nothing`, [tokenId]);
 }
 
 /**
- * `uses`: the last use by token ID, in milliseconds of log time. A later time is never overwritten by an earlier one.
+ * Records the last use of tokens. `uses` maps a token's ID to a log time in milliseconds. An earlier time never
+ * overwrites a later one.
  */
 export async function noteUses(pool: pg.Pool, uses: ReadonlyMap<string, number>): Promise<void> {
   await pool.query(

@@ -1,6 +1,6 @@
 /**
- * Records when tokens were last used, for administrators. Written in the background, a minute of uses at a time: no
- * request waits for it, and none fails with it.
+ * Records when tokens were last used, for administrators. Writes the uses of a minute at a time, in the background: no
+ * request waits for a write or fails because of one.
  */
 import type pg from 'pg';
 import type { Logger } from 'pino';
@@ -9,10 +9,10 @@ import { noteUses } from './token-notes.ts';
 /** Write interval, in milliseconds. */
 const writeInterval = 60_000;
 
-/** Limit of tokens whose uses are buffered. The uses of further tokens are dropped. */
+/** Limit of tokens with buffered uses. The uses of further tokens are dropped. */
 const tokensMax = 50_000;
 
-export interface TokenUsesOptions {
+interface TokenUsesOptions {
   readonly pool: pg.Pool;
   readonly logger: Pick<Logger, 'warn'>;
   readonly interval?: number;
@@ -33,7 +33,7 @@ export class TokenUses {
     }, options.interval ?? writeInterval);
   }
 
-  /** A token was used at this log time, in milliseconds. */
+  /** Notes that a token was used at this log time, in milliseconds. */
   add(tokenId: string, time: number): void {
     if (this.#uses.size < tokensMax || this.#uses.has(tokenId)) this.#uses.set(tokenId, time);
   }
@@ -52,7 +52,10 @@ export class TokenUses {
     try {
       await noteUses(this.#options.pool, uses);
     } catch (error) {
-      this.#options.logger.warn({ err: error }, 'when tokens were last used could not be noted; it is tried again');
+      this.#options.logger.warn(
+        { err: error },
+        'the last uses of tokens could not be written; the next write in a minute includes them',
+      );
       const since = this.#uses;
       this.#uses = uses;
       for (const [tokenId, time] of since) this.add(tokenId, time);

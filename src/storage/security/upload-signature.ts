@@ -1,6 +1,6 @@
 /**
- * Signed URLs for the bytes of uploads, where files are stored in a folder of this service. The URL contains all that
- * the request needs, so that receiving the bytes takes neither a token nor a query.
+ * Signed URLs for the bytes of uploads, for deployments that store files in a folder. The URL contains everything that
+ * the request needs, so receiving the bytes takes neither a token nor a query.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { SecretKey, SecretKeys } from './secret-keys.ts';
@@ -36,7 +36,7 @@ export function verifyUploadUrl(
   const [contentType, sizeMax, expiresAt, keyId] = texts as [string, string, string, string];
   const key = keys.find(Number(keyId));
   if (key === null || typeof signature !== 'string' || !isUploadId(uploadId)) return null;
-  // The texts are signed and compared, not their values: each URL has one spelling.
+  // Sign and compare the texts, not their values, so that each URL has one spelling only.
   const expected = Buffer.from(sign(key, uploadId, texts as string[]));
   const given = Buffer.from(signature);
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null;

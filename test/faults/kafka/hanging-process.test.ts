@@ -72,7 +72,7 @@ test('it is not ready, names the partition, and ends itself with exit code 1; SI
   expect((await oldestAppend(alone)).seconds).toBeGreaterThan(seconds);
   expect((await new Client(well.url, token).post('/tables', { name: 'goes on', rows: [] })).status).toBe(201);
   expect(await ended).toBe(1);
-  expect(alone.output()).toContain('This process hangs, and ends so that it is started anew.');
+  expect(alone.output()).toContain('This process hangs. It ends now, so that it is restarted.');
   expect(await exitCodeOf(told)).toBe(1);
   expect(told.output()).toContain('gives up closing its sends to Kafka');
 });

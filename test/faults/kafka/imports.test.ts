@@ -23,7 +23,7 @@ afterEach(async () => {
 test(
   `imports are whole or not there, in ${kills} kills`,
   async () => {
-    process.stderr.write(`SEED=${seed} KILLS=${kills}\n`);
+    process.stderr.write(`KILLS=${kills}\n`);
     deployment = await KafkaDeployment.start();
     const clients = await deployment.clients();
     const problems = await findImportProblems(

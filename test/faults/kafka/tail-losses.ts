@@ -16,7 +16,7 @@ const topic = 'tablog.events';
 const settledMs = 120_000;
 
 /** Brokers that are going to lose records. */
-export interface LossyBrokers {
+interface LossyBrokers {
   readonly broker: Broker;
   /** What is acknowledged from now on will be lost. */
   mark(): Promise<void>;

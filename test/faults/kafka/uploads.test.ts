@@ -22,7 +22,7 @@ afterEach(async () => {
 test(
   `files are whole or not there, in ${kills} kills`,
   async () => {
-    process.stderr.write(`SEED=${seed} KILLS=${kills}\n`);
+    process.stderr.write(`KILLS=${kills}\n`);
     deployment = await KafkaDeployment.start({ environment: { MAINTENANCE_INTERVAL_MS: '100' } });
     const clients = await deployment.clients();
     const environment = { ...deployment.environment, DATA_DIR: deployment.places[0]!.server.folder };

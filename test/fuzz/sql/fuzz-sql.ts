@@ -7,7 +7,7 @@ import { sleepUntil } from '../../support/server.ts';
 import type { SqlGenerator } from './calls.ts';
 import { problemOf } from './judge.ts';
 
-export interface SqlFuzzOptions {
+interface SqlFuzzOptions {
   /** The process ID of the service. */
   readonly service: number;
   readonly generator: SqlGenerator;

@@ -99,17 +99,20 @@ describe('what is in the way of the start is a sentence about a setting', () => 
     const { port } = other.address() as AddressInfo;
     const environment = { DATABASE_URL: databaseUrl(), PORT: String(takenPort), METRICS_PORT: String(port) };
     expect(await problemsOf(environment)).toEqual([
-      `PORT: port ${takenPort} of 127.0.0.1 is in use; stop what listens there, or set PORT to another port`,
-      `METRICS_PORT: port ${port} of 127.0.0.1 is in use; stop what listens there, or set METRICS_PORT to another port`,
+      `PORT: port ${takenPort} of 127.0.0.1 is in use; stop the program that listens there, or set PORT to another port`,
+      `METRICS_PORT: port ${port} of 127.0.0.1 is in use; stop the program that listens there, or set METRICS_PORT to another port`,
     ]);
   });
 
   test.each([
     [
       'foo.bar.invalid',
-      'HOST: the name foo.bar.invalid cannot be resolved; name an address of this machine, such as 127.0.0.1',
+      'HOST: the name foo.bar.invalid cannot be resolved; use an address of this machine, such as 127.0.0.1',
     ],
-    ['192.0.2.1', 'HOST: 192.0.2.1 is no address of this machine; 127.0.0.1 is, and 0.0.0.0 is all of them'],
+    [
+      '192.0.2.1',
+      'HOST: 192.0.2.1 is not an address of this machine; use 127.0.0.1, or 0.0.0.0 for all of its addresses',
+    ],
   ])('HOST=%s is explained', async (HOST, problem) => {
     expect(await problemsOf({ DATABASE_URL: databaseUrl(), HOST, METRICS_PORT: '0' })).toEqual([problem]);
   });
@@ -170,7 +173,7 @@ describe('what is in the way of the start is a sentence about a setting', () => 
     const { code, stderr } = await runTablog(['teams', 'list'], { DATABASE_URL: url });
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /^DATABASE_URL: its user may not do all that is needed: permission denied .*; give it the right to make schemas\n$/,
+      /^DATABASE_URL: its user lacks a right: permission denied .*; give it the right to create schemas\n$/,
     );
   });
 
@@ -226,7 +229,7 @@ test('a Postgres that cannot be reached is waited for, which is said once, and w
     .split('\n')
     .map((line) => JSON.parse(line));
   expect(lines).toEqual([
-    expect.objectContaining({ msg: `the service cannot start yet, and tries again for 2 s: ${reason}` }),
+    expect.objectContaining({ msg: `the service cannot start yet, and keeps trying for 2 s: ${reason}` }),
   ]);
   expect(stdout).not.toContain('    at ');
 });
@@ -280,7 +283,7 @@ describe('what is printed at the start', () => {
       expect((await new Client(server.url, token).get('/tables')).status).toBe(200);
       expect(server.output()).not.toContain(token);
       expect(server.output()).toContain(
-        `The token is in ${join(dataFolder, 'token')}, which only the user of this process may read.`,
+        `The token is in ${join(dataFolder, 'token')}, which only the user of this process can read.`,
       );
       expect((await stat(join(dataFolder, 'token'))).mode & 0o777).toBe(0o600);
     } finally {
@@ -311,7 +314,7 @@ describe('what is printed at the start', () => {
           `  curl -H "Authorization: Bearer $TOKEN" ${server.url}/tables`,
       );
       expect(server.output()).toContain(
-        `There are teams, but ${join(environment.DATA_DIR, 'token')} holds no token of theirs.`,
+        `There are teams, but ${join(environment.DATA_DIR, 'token')} holds no token of any of them.`,
       );
       await sleepUntil(
         () => server.output().includes('LOG_BYTES_PER_DAY: is not set, and 2 teams have no limit of their own'),

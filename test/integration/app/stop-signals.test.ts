@@ -86,7 +86,7 @@ describe('a service with a request under way', () => {
     expect(server.process.exitCode).toBeNull();
     expect(await server.stop(signal)).toBe(code);
     underWay.cut();
-    expect(server.output()).toContain(`${signal} once more: ending at once`);
+    expect(server.output()).toContain(`${signal} again: ends at once`);
     // Its Postgres is left behind; the next one takes it over, and stops it.
     expect(await isPostgresRunning(folder)).toBe(true);
     expect(await (await startServer({ folder })).stop()).toBe(0);

@@ -182,12 +182,12 @@ describe('while its Postgres runs already', () => {
     expect(await tablog('keys', 'rotate')).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'Key 1 is made. New signatures are made with it.\n',
+      stderr: 'Key 1 is created and signs from now on.\n',
     });
     expect(await tablog('keys', 'rotate')).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'Key 2 is made. In a minute new signatures are made with it, when all running processes know it.\n',
+      stderr: 'Key 2 is created. It signs in a minute, when all running processes know it.\n',
     });
     expect(await output('keys', 'list')).toBe('ID  STATE\n1   current\n2   next');
     expect(JSON.parse(await output('keys', 'rotate', '--json'))).toEqual({ id: 3, state: 'next' });
@@ -199,14 +199,14 @@ describe('while its Postgres runs already', () => {
     expect(await tablog('keys', 'remove', '2')).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'Key 2 is removed. In half a minute no running process accepts what it signed.\n',
+      stderr: 'Key 2 is removed. Within half a minute all running processes refuse its signatures.\n',
     });
     expect(JSON.parse(await output('keys', 'remove', '3', '--json'))).toEqual({ id: 3, removed: true });
     expect(await tablog('keys', 'remove', '1')).toEqual({
       code: 1,
       stdout: '',
       stderr:
-        'Key 1 signs at present. Make another one with `tablog keys rotate`, and remove this one when that one signs.\n',
+        'Key 1 is the signing key. Create another with `tablog keys rotate`, and remove this one once the new key signs.\n',
     });
     expect(await output('keys', 'list')).toBe('ID  STATE\n1   current');
   });
@@ -241,7 +241,7 @@ open uploads            0     1000          UPLOADS_OPEN_MAX
 bytes of open uploads   0     107374182400  UPLOADS_OPEN_BYTES_MAX
 bytes of files          0     unlimited
 bytes of the log today  0     unlimited`);
-    expect((await tablog('plans', 'resume', team.id.toUpperCase())).stderr).toBe('The team "acme" is not suspended.\n');
+    expect((await tablog('plans', 'resume', team.id.toUpperCase())).stderr).toBe('The team "acme" is active again.\n');
   });
 
   test('a plan changes where it is told to', async () => {
@@ -307,8 +307,8 @@ bytes of the log today  0     unlimited`);
   test.each([
     [['plans', 'suspend', 'nobody'], 'There is no team "nobody"; see `tablog teams list`.\n'],
     [['plans', 'show', unknown], `There is no team "${unknown}"`],
-    [['tokens', 'revoke', unknown, '--team', 'acme'], `The team "acme" has no token of the ID "${unknown}".\n`],
-    [['tokens', 'revoke', 'x', '--team', 'acme'], 'The team "acme" has no token of the ID "x".\n'],
+    [['tokens', 'revoke', unknown, '--team', 'acme'], `The team "acme" has no token with the ID "${unknown}".\n`],
+    [['tokens', 'revoke', 'x', '--team', 'acme'], 'The team "acme" has no token with the ID "x".\n'],
     [['tokens', 'create'], `error: give either '--team <team>' or '--operator'`],
     [['tokens', 'create', '--team', 'acme', '--expires', '2000-01-31'], 'expires: that time has passed already\n'],
     [['tokens', 'create', '--operator', '--expires', '2000-01-31'], 'expires: that time has passed already\n'],
@@ -321,14 +321,14 @@ bytes of the log today  0     unlimited`);
       ['tokens', 'create', '--operator', '--read-only'],
       "error: option '--read-only' cannot be used with option '--operator'",
     ],
-    [['tokens', 'revoke', unknown, '--operator'], `There is no operator's token of the ID "${unknown}".\n`],
+    [['tokens', 'revoke', unknown, '--operator'], `There is no operator token with the ID "${unknown}".\n`],
     [['tokens', 'create', '--team', 'acme', '--expires', 'soon'], 'It must be a duration like 90m, 12h or 30d'],
     [['tokens', 'create', '--team', 'acme', '--app', ''], 'appId: must not be empty\n'],
     [['teams', 'create', ' '], 'name: must not be blank\n'],
     [['teams', 'create', 'a'.repeat(257)], 'name: must have at most 256 bytes\n'],
     [
       ['plans', 'set', 'acme'],
-      'Nothing says what to limit: give --rows, --tables, --stashes, --open-bodies, --open-uploads, --open-upload-bytes, --upload-bytes, --log-bytes-per-day.\n',
+      'No quota is given. Give at least one of --rows, --tables, --stashes, --open-bodies, --open-uploads, --open-upload-bytes, --upload-bytes, --log-bytes-per-day.\n',
     ],
     [['plans', 'set', 'acme', '--rows', '-1'], 'It must be a whole number, or "unlimited".'],
     [['plans', 'set', 'acme', '--rows', '1e3'], 'It must be a whole number, or "unlimited".'],
@@ -360,7 +360,7 @@ bytes of the log today  0     unlimited`);
     const refusal = {
       code: 1,
       stdout: '',
-      stderr: `There is a team "twin" already (${first}). Give --another to make another one of that name.\n`,
+      stderr: `There is a team "twin" already (${first}). Add --another to create another team of that name.\n`,
     };
     for (const args of [[], ['--json']]) expect(await tablog('teams', 'create', 'twin', ...args)).toEqual(refusal);
     expect(
@@ -369,7 +369,7 @@ bytes of the log today  0     unlimited`);
     const made = await tablog('teams', 'create', 'twin', '--another');
     expect(made).toMatchObject({
       code: 0,
-      stderr: `There is another team "twin" already (${first}): name them by their IDs from now on.\n`,
+      stderr: `There is another team "twin" already (${first}): use the IDs of both from now on.\n`,
     });
     const second = made.stdout.trim();
     for (const args of [
@@ -379,7 +379,7 @@ bytes of the log today  0     unlimited`);
       expect(await tablog(...args)).toEqual({
         code: 1,
         stdout: '',
-        stderr: `2 teams are named "twin"; say which by its ID: ${first}, ${second}\n`,
+        stderr: `2 teams are named "twin"; give the ID of one: ${first}, ${second}\n`,
       });
     }
     expect((await tablog('plans', 'suspend', second)).code).toBe(0);

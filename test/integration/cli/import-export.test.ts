@@ -107,15 +107,13 @@ describe('files of each format go in and come out', () => {
     expect(created).toMatchObject({
       code: 0,
       stderr:
-        'By its first lines the file has semicolons between its cells. If that is wrong, give --delimiter.\nPreis: text because of 1 of 2 cells: 1,50 in line 2. --decimal=, would help.\n',
+        'The file seems to have semicolons between its cells. If that is wrong, give --delimiter.\nPreis: text because of 1 of 2 cells: 1,50 in line 2. --decimal=, would help.\n',
     });
     expect(await output('export', 'umsatz')).toBe('Größe,Preis\nM;L,"1,50"\nS,2\n');
     const refused = await tablog(['import', source, '--table', 'umsatz', '--delimiter', ';']);
     expect([refused.code, refused.stderr]).toEqual([
       1,
-      expect.stringContaining(
-        'umsatz.csv, line 1: the text is not UTF-8; if it is of another encoding, give --encoding',
-      ),
+      expect.stringContaining('umsatz.csv, line 1: the text is not UTF-8; if it has another encoding, give --encoding'),
     ]);
   });
 
@@ -202,7 +200,7 @@ describe('files of each format go in and come out', () => {
         'sep=^\ra^b\r1^2\r\u001a',
         [],
         [{ a: 1, b: 2 }],
-        'By its first lines the file has "^" between its cells. If that is wrong, give --delimiter.\nCtrl-Z at the end: was left out.\n',
+        'The file seems to have "^" between its cells. If that is wrong, give --delimiter.\nCtrl-Z at the end: was left out.\n',
       ],
     ];
     await Promise.all(
@@ -342,7 +340,7 @@ describe('files of each format go in and come out', () => {
       ['import', '-', '--format', 'csv', '--table', 'ages from stdin'],
       Readable.from('id,age\n1,NA\n2,35\n'),
     );
-    expect(stdin.stderr).toContain('Because of some of their cells these came to be text: age.');
+    expect(stdin.stderr).toContain('These columns became text because of some cells: age.');
     const before = (await client().get('/tables')).json.data.length;
     expect(await output('import', file, '--show-types')).toBe(
       'id: number\nage: string; 1 of 2 cells is a number; NA in line 2. --null=NA would help.\nscore: string; 1 of 2 cells is a number; NULL in line 2. --null=NULL would help.\n',
@@ -390,7 +388,7 @@ describe('files of each format go in and come out', () => {
       /^2 rows added to the table "said" \(/,
     );
     expect((await tablog(['import', source, '--table', 'said', '--overwrite'])).stdout).toMatch(
-      /^2 rows put in the place of all in the table "said" \(/,
+      /^2 rows replaced all rows of the table "said" \(/,
     );
     expect((await tablog(['export', 'said'])).stderr).toMatch(
       /^2 rows of the table "said" \([0-9a-f-]{36}\) written, version \d+, in [\d.]+ s \(\d+ rows\/s\)\.\n$/,
@@ -424,13 +422,13 @@ describe('which table', () => {
       expect(await tablog(args)).toEqual({
         code: 1,
         stdout: '',
-        stderr: `2 tables are named "twin"; say which by its ID: ${ids.join(', ')}\n`,
+        stderr: `2 tables are named "twin"; give the ID of one: ${ids.join(', ')}\n`,
       });
     }
     const unknown = '01890000-0000-7000-8000-000000000000';
     expect(await tablog(['import', one, '--table', unknown])).toMatchObject({
       code: 1,
-      stderr: `There is no table of the ID ${unknown}.\n`,
+      stderr: `There is no table with the ID ${unknown}.\n`,
     });
     expect(await tablog(['export', 'nobody'])).toMatchObject({ code: 1, stderr: 'There is no table "nobody".\n' });
   });
@@ -463,7 +461,7 @@ describe('which table', () => {
     const { tableID, droppedCells } = await imported(more, '--table', 'kept', '--on-schema-error', 'dropColumns');
     expect([droppedCells, cellsOf(await client().rows(tableID))]).toEqual([3, [{ n: 1 }, {}, { n: 2 }]]);
     expect(await output('import', more, '--table', 'kept', '--on-schema-error', 'dropColumns')).toMatch(
-      /^2 rows added to the table "kept" .*, without 3 dropped cells, version/,
+      /^2 rows added to the table "kept" .*, 3 cells dropped, version/,
     );
   });
 
@@ -504,7 +502,7 @@ describe('stdin and stdout', () => {
     expect(await tablog(['import', '-', '--table', 'piped'])).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'What comes on stdin has no name: give --format csv, tsv, json, ndjson, or xlsx.\n',
+      stderr: 'stdin has no file name: give --format csv, tsv, json, ndjson, or xlsx.\n',
     });
   });
 
@@ -523,7 +521,7 @@ describe('stdin and stdout', () => {
     const [missing, file] = [join(folder(), 'missing'), join(folder(), 'here.csv')];
     for (const [output, problem] of [
       [join(missing, 'x.csv'), `there is no folder ${missing}`],
-      [join(file, 'x.csv'), `${file} is no folder`],
+      [join(file, 'x.csv'), `${file} is not a folder`],
       [join(folder(), `${'x'.repeat(300)}.csv`), 'name too long'],
     ] as const) {
       const result = await tablog(['export', 'here', '--output', output]);
@@ -567,8 +565,8 @@ describe('settings', () => {
       code: 1,
       stdout: '',
       stderr: [
-        `Nothing says which server is meant: give --url, set TABLOG_URL, or put "url" into ${file}.`,
-        `Nothing says which token to use: give --token, set TABLOG_TOKEN, or put "token" into ${file}.`,
+        `No server is set: give --url, set TABLOG_URL, or put "url" into ${file}.`,
+        `No token is set: give --token, set TABLOG_TOKEN, or put "token" into ${file}.`,
         '',
       ].join('\n'),
     });
@@ -600,7 +598,7 @@ describe('settings', () => {
     await rm(file);
     expect(made).toMatchObject({
       code: 0,
-      stderr: `Others can read ${file}, which has a token in it: chmod 600 ${file}\n`,
+      stderr: `Other users can read ${file}, which contains a token: chmod 600 ${file}\n`,
     });
   });
 });

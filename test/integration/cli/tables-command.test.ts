@@ -27,7 +27,7 @@ describe('tables', () => {
     const { id, path } = await createTable(client(), [{ n: 1 }]);
     const { version: before } = await client().head(path);
     const renamed = await tablog(['tables', 'rename', id, 'cars of 1982']);
-    expect(renamed).toEqual({ code: 0, stdout: '', stderr: `The table "test" (${id}) is named "cars of 1982" now.\n` });
+    expect(renamed).toEqual({ code: 0, stdout: '', stderr: `The table "test" (${id}) is now named "cars of 1982".\n` });
     const { version } = await client().head(`/tables/${id}`);
     const refused = await tablog(['tables', 'rename', 'cars of 1982', 'cars', '--if-match', String(before)]);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/^precondition_failed: /)]);
@@ -67,7 +67,7 @@ describe('tables', () => {
       expect(await tablog(['tables', ...args])).toEqual({
         code: 1,
         stdout: '',
-        stderr: expect.stringContaining(`say which by its ID: `),
+        stderr: expect.stringContaining(`give the ID of one: `),
       });
       for (const id of ids) expect((await client().get(`/tables/${id}`)).status).toBe(200);
     }
@@ -83,7 +83,7 @@ describe('tables', () => {
     }
     expect(await tablog(['tables', 'delete', unknownTableId])).toMatchObject({
       code: 1,
-      stderr: `There is no table of the ID ${unknownTableId}.\n`,
+      stderr: `There is no table with the ID ${unknownTableId}.\n`,
     });
   });
 });
@@ -157,14 +157,14 @@ describe('an export to Parquet', () => {
     const target = join(folder(), 'broken.parquet');
     relay().faultFor = (_method, path) => (path.includes('/export') ? 'cut' : 'pass');
     const { code, stderr } = await tablog(['export', 'broken', '--output', target]);
-    expect([code, stderr]).toEqual([1, 'The file broke off before its end: nothing was written. Try again.\n']);
+    expect([code, stderr]).toEqual([1, 'The connection ended before the whole file had arrived. Try again.\n']);
     await expect(access(target)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   test.each([
     [['--format', 'parquet.gz'], /It must be csv, tsv, json, ndjson, parquet or xlsx/],
     [['--output', 'x.parquet.gz'], /Parquet is compressed already/],
-    [['--output', 'x.xlsx.zst'], /A workbook is compressed already: leave \.zst away/],
+    [['--output', 'x.xlsx.zst'], /A workbook is compressed already: leave out \.zst/],
     [['--format', 'xlsx.gz'], /It must be csv/],
     [['--format', 'json', '--excel'], /--excel is for CSV/],
     [['--output', 'x.xlsx', '--delimiter', ';'], /--delimiter is for CSV/],

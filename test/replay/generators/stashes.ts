@@ -8,7 +8,7 @@ const hour = 3_600_000;
 const roomy = { lifeMs: hour, chunksMax: 1000, rowsMax: 1e6, profiledColumnsMax: 1e6, stashesMax: 1000 };
 const modes: readonly SchemaErrorMode[] = ['abort', 'dropColumns', 'updateSchema'];
 
-export type StashSource = Extract<RowSource, { readonly kind: 'stash' }>;
+type StashSource = Extract<RowSource, { readonly kind: 'stash' }>;
 
 /** One of a few stashes, of the team or of an app, so that each is used repeatedly. */
 export function anyStash({ random: r }: Pick<TeamMaterial, 'random'>): StashSource {

@@ -4,6 +4,7 @@ import type { PackedBody } from '../../../src/language/events/event-codec.ts';
 import type { EventData } from '../../../src/language/events/event.ts';
 import type { RowSource } from '../../../src/language/events/row-source.ts';
 import { formatRowId } from '../../../src/language/events/row-id.ts';
+import type { RequestedColumnChanges } from '../../../src/language/events/table-events.ts';
 import type { SchemaErrorMode } from '../../../src/language/values/decide-schema.ts';
 import { givenColumns, patchOf, rowsOf, sampleNames, type SampleRows } from '../row-samples.ts';
 import type { Generator, TeamMaterial } from './generator.ts';
@@ -18,7 +19,7 @@ export class TablesGenerator implements Generator {
     [205, () => this.#addFew()],
     [5, () => this.#overwrite()],
     [10, () => this.#createRefused()],
-    [10, () => this.#patchTable()],
+    [20, () => this.#patchTable()],
     [5, () => this.#deleteAnyTable()],
   ] as const;
   readonly #team: TeamMaterial;
@@ -77,6 +78,18 @@ export class TablesGenerator implements Generator {
   #patchTable(): void {
     const { teamId, random: r, tables, sender } = this.#team;
     const tableId = tables.any();
+    if (r.chance(0.4)) {
+      sender.send({
+        type: 'TablePatchRequested',
+        teamId,
+        tableId,
+        ifMatch: tables.ifMatch(tableId),
+        name: null,
+        columns: [],
+        columnChanges: this.#columnChanges(),
+      });
+      return;
+    }
     const columns = r.chance(0.4)
       ? []
       : Array.from({ length: 1 + r.below(2) }, () => ({
@@ -92,6 +105,25 @@ export class TablesGenerator implements Generator {
       name: r.chance(0.5) ? null : `table ${r.below(100)}`,
       columns,
     });
+  }
+
+  /** Columns go and come again, and have other types; now and then the rows do not fit them, or nobody has tried them. */
+  #columnChanges(): RequestedColumnChanges {
+    const { random: r } = this.#team;
+    const { id, type } = r.pick(givenColumns);
+    const changes = { remove: [], change: [], add: [], order: [], columnsMax: 1000, tried: null } as const;
+    const onMisfit = r.pick(['abort', 'clear'] as const);
+    return {
+      ...changes,
+      onMisfit,
+      ...r.pick<Partial<RequestedColumnChanges>>([
+        { remove: [id] },
+        { remove: [id], add: [{ id, type }] },
+        { add: [{ id: r.pick([id, `new ${r.below(5)}`]), type }] },
+        { order: [id] },
+        { change: [{ id, type: r.pick(['string', 'number', 'json', type] as const) }] },
+      ]),
+    };
   }
 
   async #deleteAnyTable(): Promise<void> {

@@ -22,7 +22,7 @@ import { toyModels } from './counter-model.ts';
 export const partition = 0;
 export const models = listModels(toyModels);
 
-export interface ReadModels {
+interface ReadModels {
   /** Creates an empty one, in a schema of its own. */
   newReadModel(queryTimeout?: number): Promise<Database>;
   /** Removes read models before the file ends, with their connections: for those of each run of a property. */

@@ -4,7 +4,7 @@
  */
 import type { Database } from '../../../src/storage/database/database.ts';
 
-export interface PlantedFault {
+interface PlantedFault {
   repair(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /** Code blocks of Markdown documents: commands, the output that follows them, and files that a reader saves. */
 
-export interface DocumentBlock {
+interface DocumentBlock {
   /** `sh`, `ts` and the like; empty if the block names none. */
   readonly language: string;
   readonly text: string;
@@ -18,7 +18,7 @@ export interface DocumentCommand {
 }
 
 /** A file that a reader saves before going on. */
-export interface SavedFile {
+interface SavedFile {
   readonly name: string;
   readonly text: string;
 }

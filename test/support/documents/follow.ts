@@ -6,7 +6,7 @@ import { limitMs } from '../time-limits.ts';
 import { isCommand, type DocumentCommand, type DocumentStep } from './blocks.ts';
 
 /** What a command printed, on stdout and stderr. */
-export interface Followed extends DocumentCommand {
+interface Followed extends DocumentCommand {
   readonly printed: string;
   /** Whether a part of it ended with an exit code other than 0. */
   readonly hasFailed: boolean;

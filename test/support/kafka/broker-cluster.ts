@@ -20,7 +20,7 @@ export interface BrokerCluster extends Broker {
   readonly controller: KafkaNode | null;
 }
 
-export interface ClusterOptions {
+interface ClusterOptions {
   /**
    * Whether a fourth process is the only controller, so that a single broker that is left can become a leader.
    * Otherwise each broker is a controller too, and two of the three have to run.

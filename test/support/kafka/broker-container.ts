@@ -12,7 +12,7 @@ const startWithinMs = 180_000;
 
 const dataFolder = '/tmp/tablog-data';
 
-export const kafkaImage = process.env['KAFKA_IMAGE'] ?? 'apache/kafka:4.3.1';
+const kafkaImage = process.env['KAFKA_IMAGE'] ?? 'apache/kafka:4.3.1';
 
 /**
  * Starts a broker whose port is published on 127.0.0.1. The port is chosen first, because a broker advertises its

@@ -16,7 +16,7 @@ const clusterId = '5L6g3nShT-eMCtK--X86sw';
 /** Options of Java for a single broker. */
 const javaOptions = ['-Xms128m', '-Xmx384m', '-XX:+UseSerialGC'];
 
-export interface NodeOptions {
+interface NodeOptions {
   /** Settings on top of `brokerSettings`. */
   readonly settings: Readonly<Record<string, string>>;
   /** Where it answers clients, as host and port; null if it is only a controller. */

@@ -1,7 +1,7 @@
 import type { Admin } from 'kafkajs';
 import { sleepUntil } from '../server.ts';
 
-export interface NewTopic {
+interface NewTopic {
   readonly topic: string;
   readonly numPartitions: number;
   /** Settings of the topic, by name. */

@@ -206,11 +206,11 @@ describe('readConfig', () => {
     [{ PUBLIC_URL: 'here' }, ['PUBLIC_URL: must be a URL that begins with http:// or https://']],
     [
       { ROLE: 'api', KAFKA_TOPIC: 'events' },
-      ['ROLE: there is only `all` without KAFKA_BROKERS', 'KAFKA_TOPIC: has no meaning without KAFKA_BROKERS'],
+      ['ROLE: without KAFKA_BROKERS only `all` is possible', 'KAFKA_TOPIC: has no meaning without KAFKA_BROKERS'],
     ],
     [
       { ROLE: 'api', KAFKA_BROKERS: 'a:9092' },
-      ['ROLE: `api` needs DATABASE_URL, a Postgres for all processes; with the embedded one there is only `all`'],
+      ['ROLE: `api` needs DATABASE_URL, a Postgres for all processes; the embedded one supports only `all`'],
     ],
   ])('says of %j all that is wrong, and what would be right', (environment, problems) => {
     expect(() => readConfig(environment)).toThrow(expect.objectContaining({ problems }));
@@ -239,7 +239,7 @@ test.each([
 
 test('describeSettings has a line for each setting', () => {
   const lines = describeSettings().trimEnd().split('\n');
-  expect(lines).toContain('| `PORT` | `8080` | The TCP port to listen on. 0 takes a free one. |');
+  expect(lines).toContain('| `PORT` | `8080` | The TCP port to listen on. 0: any free port. |');
   expect(lines).toContainEqual(expect.stringMatching(/^\| `DATABASE_URL` \| none \| /));
   expect(lines.every((line) => /^\|[^|]+\|[^|]+\|[^|]+\|$/.test(line))).toBe(true);
   expect(describeSettings()).not.toContain('undefined');

@@ -29,7 +29,7 @@ async function copyIntoShell(greeting: string): Promise<string[]> {
 
 test('says where the service is, and what to try', () => {
   expect(describeGreeting(options)).toBe(
-    '\nTablog is ready at http://127.0.0.1:8080. Open the console, or ask from the command line:\n\n' +
+    '\nTablog is ready at http://127.0.0.1:8080. Open the console, or try the command line:\n\n' +
       '  echo "http://127.0.0.1:8080/#token=$(cat /data/token)"\n' +
       '  curl -H "Authorization: Bearer $(cat /data/token)" http://127.0.0.1:8080/tables\n\n',
   );
@@ -45,7 +45,7 @@ test('the first start elsewhere names the file that holds the token', () => {
   const greeting = describeGreeting({ ...options, newToken: 'tablog_abc', inTerminal: false });
   expect(greeting).not.toContain('tablog_abc');
   expect(greeting).toContain('  echo "http://127.0.0.1:8080/#token=$(cat /data/token)"\n');
-  expect(greeting).toContain('\nThe token is in /data/token, which only the user of this process may read.\n');
+  expect(greeting).toContain('\nThe token is in /data/token, which only the user of this process can read.\n');
 });
 
 test.each(['plain', 'with blanks', `it's "mine"`, '$HOME & `more`', '-v'])(
@@ -74,7 +74,7 @@ test('a path from the folder of the process is shown from the root: the shell ma
 
 test('without a token in the file it says so, and how to make one', async () => {
   const greeting = describeGreeting({ ...options, teamWithoutToken: '0190' });
-  expect(greeting).toContain('There are teams, but /data/token holds no token of theirs.');
+  expect(greeting).toContain('There are teams, but /data/token holds no token of any of them.');
   const made = 'run --silent tablog -- tokens create --team 0190';
   expect(await copyIntoShell(greeting)).toEqual([
     '-H',

@@ -49,7 +49,7 @@ test('what hangs is named, and ends the process once', async () => {
   standstills = [standing(2, 120, 0), standing(7, hour, hour)];
   await sleepUntil(() => reasons.length > 0, 'it ends');
   expect(reasons).toEqual([
-    'Partition 7 has stood still for 3600 s: 2 appends wait. This process hangs, and ends so that it is started anew.',
+    'Partition 7 has stood still for 3600 s: 2 appends wait. This process hangs. It ends now, so that it is restarted.',
   ]);
   expect(watch.problem).toBe('Partition 7 has stood still for 3600 s: 2 appends wait.');
   await lookAgain();

@@ -33,7 +33,7 @@ describe('--format', () => {
 
   test.each(['', 'xml', 'gz', 'csv.bz2', 'a/csv', 'constructor'])('%j is none', (text) => {
     expect(() => parseFormat(text)).toThrow(
-      'It must be csv, tsv, json, ndjson, or xlsx, with .gz or .zst behind it if it is compressed so.',
+      'It must be csv, tsv, json, ndjson, or xlsx; add .gz or .zst if it is compressed.',
     );
   });
 
@@ -41,7 +41,7 @@ describe('--format', () => {
     expect(formatOf('a.csv.gz', parseFormat('tsv'))).toEqual({ format: 'tsv', compression: 'gzip' });
     expect(formatOf('a.csv.gz', parseFormat('tsv.zst'))).toEqual({ format: 'tsv', compression: 'zstd' });
     expect(formatOf('a.csv', undefined)).toEqual({ format: 'csv', compression: null });
-    expect(() => formatOf('a.txt', undefined)).toThrow('The name a.txt does not tell its format');
-    expect(() => formatOf('-', undefined)).toThrow('What comes on stdin has no name');
+    expect(() => formatOf('a.txt', undefined)).toThrow('The name a.txt does not show its format');
+    expect(() => formatOf('-', undefined)).toThrow('stdin has no file name');
   });
 });

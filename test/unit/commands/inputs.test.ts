@@ -197,10 +197,10 @@ describe('creating a table', () => {
     [{ appsToLink: 'x,y' }, { name: 'A', appsToLink: ['y', 'z'] }, few, { ...made, appsToLink: ['x', 'y', 'z'] }],
     [{ appsToLink: ['x', 'x'] }, { name: 'A' }, few, { ...made, appsToLink: ['x'] }],
     [{}, { name: 'A', appsToLink: [] }, few, { ...made, appsToLink: [] }],
-    [{ name: 'A' }, { name: 'A' }, few, 'name: it stands in the query and in the body; one of them is enough'],
-    [{}, {}, few, 'name: it is missing'],
-    [{}, null, few, 'name: it is missing'],
-    [{}, { name: 'A' }, null, 'rows: they are missing'],
+    [{ name: 'A' }, { name: 'A' }, few, 'name: given in the query and in the body; give it once'],
+    [{}, {}, few, 'name: required'],
+    [{}, null, few, 'name: required'],
+    [{}, { name: 'A' }, null, 'rows: required'],
     [{}, { name: '' }, few, 'name: must not be empty'],
     [{}, { name: 'a\0' }, few, `name: ${notText}`],
     [{}, { name: 'é'.repeat(513) }, few, 'name: must have at most 1024 bytes'],
@@ -210,7 +210,7 @@ describe('creating a table', () => {
       { name: 'A' },
       { colour: 'red' },
       null,
-      'the body: it may not have "colour". Rows come in an array: send one row as [{...}]',
+      'the body: must not have "colour". Rows come in an array: send one row as [{...}]',
     ],
     [{}, { name: 'A', rows: null }, null, 'rows: must be an array of rows, or {"$stashID": ...}'],
     [{}, { name: 'A', colour: 'red' }, few, 'the body: Unrecognized key: "colour"'],
@@ -257,7 +257,7 @@ describe('adding rows', () => {
     limits,
     rows: few,
   };
-  const wrongRows = 'rows: must be an array of rows; a stash stands alone, as {"$stashID": ...}';
+  const wrongRows = 'rows: must be an array of rows. To add the rows of a stash, send only {"$stashID": ...}';
 
   test.each<[members: Record<string, unknown> | null, rows: RowSource | null, expected: unknown]>([
     [null, few, added],
@@ -265,9 +265,9 @@ describe('adding rows', () => {
     [{ $stashID: 's' }, null, { ...added, rows: { kind: 'stash', stashId: 's' } }],
     [{ schema: {} }, few, 'the body: Unrecognized key: "schema"'],
     [{ $stashID: 's' }, few, 'the body: Unrecognized key: "$stashID"'],
-    [{}, null, 'rows: they are missing'],
-    [{ row: [] }, null, 'the body: it may not have "row". Rows come in an array: send one row as [{...}]'],
-    [{ name: 'Ada' }, null, 'the body: it may not have "name". Rows come in an array: send one row as [{...}]'],
+    [{}, null, 'rows: required'],
+    [{ row: [] }, null, 'the body: must not have "row". Rows come in an array: send one row as [{...}]'],
+    [{ name: 'Ada' }, null, 'the body: must not have "name". Rows come in an array: send one row as [{...}]'],
     [{ rows: { name: 'Ada' } }, null, 'rows: must be an array: send one row as [{...}]'],
     [{ rows: 7 }, null, wrongRows],
     [{ rows: { $stashID: 's' } }, null, wrongRows],
@@ -323,8 +323,8 @@ describe('overwriting a table', () => {
     [{ $stashID: 's', schema }, null, 'the body: Unrecognized key: "schema"'],
     [{ $stashID: 's' }, few, 'the body: Unrecognized key: "$stashID"'],
     [{ name: 'A' }, few, 'the body: Unrecognized key: "name"'],
-    [{ schema }, null, 'rows: they are missing'],
-    [{}, null, 'rows: they are missing'],
+    [{ schema }, null, 'rows: required'],
+    [{}, null, 'rows: required'],
   ])('overwriting with %j %j becomes the command', (members, rows, expected) =>
     expect(asked(members, rows)).toEqual(expected),
   );
@@ -346,7 +346,7 @@ describe('one row', () => {
     limits,
     profile: emptyProfile,
   };
-  const wrong = '$rowID: it must be the ID of the row that is patched, or absent';
+  const wrong = '$rowID: must be absent, or the ID of the patched row';
 
   test.each<[name: string, carried: object, expected: unknown]>([
     ['without an ID', {}, patched],

@@ -147,7 +147,7 @@ test.each([
     requireReadModel: async () => undefined,
   });
   const proved = contradictions.prove(0).catch((error: Error) => Promise.reject(error.cause as Error));
-  await expect(proved).rejects.toThrow('another broker leads it than was asked');
+  await expect(proved).rejects.toThrow('another broker than the one asked leads it');
 });
 
 test.each([

@@ -12,8 +12,8 @@ describe('a clock of the log', () => {
   test.each([
     [59_000, null],
     [-59_000, null],
-    [75_000, 'The clock of Postgres is 75 s ahead of that of this process: correct the one that is wrong.'],
-    [-75_000, 'The clock of Postgres is 75 s behind that of this process: correct the one that is wrong.'],
+    [75_000, 'The clock of Postgres is 75 s ahead of the clock of this process: correct the wrong one.'],
+    [-75_000, 'The clock of Postgres is 75 s behind the clock of this process: correct the wrong one.'],
   ])('that is %d ms ahead: %s', (ahead, problem) => {
     const clock = new LogClock('Postgres');
     expect(clock.problem).toBeNull();

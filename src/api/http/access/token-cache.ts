@@ -23,7 +23,7 @@ interface Entry {
   readonly expiresAt: number;
 }
 
-export interface TokenCacheOptions {
+interface TokenCacheOptions {
   /** Resolves with null for a token that is unknown or revoked. */
   readonly find: (token: string) => Promise<KnownToken | null>;
   /**

@@ -6,7 +6,7 @@
 import type { RefusalType } from '../../../language/values/refusal.ts';
 import type { QueryErrorType } from '../../query/language/query-error.ts';
 
-export interface DescribedError {
+interface DescribedError {
   readonly status: number;
   /** The meaning of the type, for the OpenAPI document. */
   readonly meaning: string;

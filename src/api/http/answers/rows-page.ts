@@ -8,7 +8,7 @@ import { isCsvAsked } from './answer-type.ts';
 /** The media types of rows. */
 export const mediaTypes = { json: 'application/json; charset=utf-8', csv: 'text/csv; charset=utf-8' } as const;
 
-export interface SentPage {
+interface SentPage {
   readonly body: Buffer;
   readonly version: bigint;
   /** Null on the last page. In JSON it is in the body too. */

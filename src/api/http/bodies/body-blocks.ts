@@ -48,10 +48,10 @@ export interface BlockStore {
 }
 
 /** Where the rows of a body are stored. */
-export type StoredSource = Exclude<RowSource, { readonly kind: 'stash' }>;
+type StoredSource = Exclude<RowSource, { readonly kind: 'stash' }>;
 
 /** How much of a body has arrived: its rows, and the sum of the columns in the profiles of its blocks. */
-export interface ArrivedContent {
+interface ArrivedContent {
   readonly rows: number;
   readonly profiledColumns: number;
 }
@@ -72,7 +72,7 @@ export type StoredRows =
   | { readonly source: StoredSource; readonly body?: PackedBody }
   | { readonly refusal: Refusal | TurnedAway };
 
-export interface BodyBlocksOptions {
+interface BodyBlocksOptions {
   readonly teamId: string;
   /** Whether even few rows are stored in segments. */
   readonly asSegments: boolean;

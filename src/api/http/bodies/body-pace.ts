@@ -60,7 +60,7 @@ export class BodyPaces {
 }
 
 /** Measures how fast one body arrives. */
-export class BodyPace {
+class BodyPace {
   readonly raw: IncomingMessage;
   readonly #waiting: Set<BodyPace>;
   #since: number | null = null;

@@ -2,7 +2,7 @@ import { MIMEType } from 'node:util';
 import type { FastifyRequest } from 'fastify';
 import { HttpError } from '../answers/http-error.ts';
 
-export type MediaType = 'application/json' | 'application/x-ndjson' | 'text/csv' | 'text/tab-separated-values';
+type MediaType = 'application/json' | 'application/x-ndjson' | 'text/csv' | 'text/tab-separated-values';
 
 /** Other names of NDJSON, which has no registered media type. */
 const aliases: Readonly<Record<string, MediaType>> = {

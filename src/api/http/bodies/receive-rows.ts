@@ -27,7 +27,7 @@ export interface RowReceiver extends BlockStore {
 }
 
 /** Dispose it once the request is submitted or refused. Rows that were not appended are then removed. */
-export interface ReceivedRows extends AsyncDisposable {
+interface ReceivedRows extends AsyncDisposable {
   /**
    * Whether the body was read to its end. If not, its rows exceed a limit: `store` returns that refusal, and `members`
    * are unknown.

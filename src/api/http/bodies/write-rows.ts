@@ -16,11 +16,11 @@ import { identify } from '../submit/request-identity.ts';
 import { refusing } from '../submit/turned-away.ts';
 
 /** The dependencies of writing a body of rows. */
-export interface RowWriteDependencies extends WriteDependencies {
+interface RowWriteDependencies extends WriteDependencies {
   readonly receiver: RowReceiver;
 }
 
-export interface RowsWrite extends Omit<ReceiveRowsOptions, 'columns'> {
+interface RowsWrite extends Omit<ReceiveRowsOptions, 'columns'> {
   /**
    * Builds the event from the members of the body except its rows (null for a bare array), and from where the rows are
    * (null if the body had none). Throws InvalidRequest.

@@ -95,7 +95,7 @@ const operation: Operation = {
   errors: queryErrors,
 };
 
-export interface ExportsRouteDependencies {
+interface ExportsRouteDependencies {
   readonly engine: QueryEngine;
   readonly tables: TableQueries;
   readonly shares: Pick<Shares, 'exports' | 'queries' | 'outgoingBytes'>;

@@ -12,7 +12,7 @@ import type { Jobs, ListedJob } from '../submit/jobs.ts';
 import { exampleJobId, jobId } from './accepted.ts';
 import { addSingleJobRoutes, jobProgress, progressOf, type JobDependencies } from './job.ts';
 
-export interface JobsRouteDependencies extends JobDependencies {
+interface JobsRouteDependencies extends JobDependencies {
   readonly tables: Pick<TableQueries, 'idsAmong'>;
   readonly shares: Pick<Shares, 'pages' | 'outgoingBytes'>;
 }

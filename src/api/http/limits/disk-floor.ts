@@ -61,7 +61,7 @@ export function foldersToWatch({
   ];
 }
 
-export interface DiskFloorOptions {
+interface DiskFloorOptions {
   readonly folders: readonly WatchedFolder[];
   /** In bytes. */
   readonly freeMin: number;
@@ -69,7 +69,7 @@ export interface DiskFloorOptions {
 }
 
 /** The free bytes of each folder. Folders whose disk could not be measured are missing. */
-export type FreeBytes = ReadonlyMap<WatchedFolder['name'], number>;
+type FreeBytes = ReadonlyMap<WatchedFolder['name'], number>;
 
 export class DiskFloor {
   readonly #options: DiskFloorOptions;

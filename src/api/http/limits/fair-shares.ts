@@ -39,7 +39,7 @@ export interface FairSharesOptions {
 }
 
 /** Holds units for as long as a client sends or reads. */
-export interface SlowHolder {
+interface SlowHolder {
   /** Whether its client is slow (slow-clients.ts). */
   readonly isSlow: () => boolean;
   /** Ends the work that holds the units, so that they are released soon. Called at most once. */

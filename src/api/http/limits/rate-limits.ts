@@ -31,7 +31,7 @@ type LimitSettings = { readonly [S in (typeof settings)[TeamLimitName]]?: number
 };
 
 /** A limit of a team: units in a window, units that are left, and in how many seconds the window ends. */
-export interface LimitStanding {
+interface LimitStanding {
   readonly name: TeamLimitName;
   readonly max: number;
   readonly windowSeconds: number;

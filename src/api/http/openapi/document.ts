@@ -12,7 +12,7 @@ import { tags, type Answer, type Contents, type Link, type Operation } from './o
 import { requestHeaders, responseHeaders, type DescribedHeader, type ResponseHeader } from './headers.ts';
 
 /** General information about the service. */
-export interface DocumentInfo {
+interface DocumentInfo {
   readonly version: string;
   /** The address of the service. A path is relative to the address of the document. */
   readonly serverUrl: string;
@@ -29,7 +29,7 @@ export interface ResponseObject {
   readonly links?: Readonly<Record<string, Link>>;
 }
 
-export interface MediaTypeObject {
+interface MediaTypeObject {
   readonly schema: JsonSchema;
   readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
 }
@@ -72,7 +72,7 @@ export interface OpenApiDocument {
 }
 
 /** Errors for paths that are not in the document, and for methods that a path does not have. */
-export const sharedErrors = ['not_found', 'method_not_allowed', 'request_validation_error'] as const;
+const sharedErrors = ['not_found', 'method_not_allowed', 'request_validation_error'] as const;
 
 const description = `Tables of rows for teams, on an append-only log. A request needs a bearer token of its team.
 A token may be limited to reading. It may also be limited to one app: then it reaches only the tables of that app. The

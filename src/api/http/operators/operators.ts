@@ -4,7 +4,7 @@ import { addPartitionRoutes } from './partitions.ts';
 import { addOperatorTeamRoutes, type TeamsDependencies } from './teams.ts';
 import { addTokenRoutes } from './tokens.ts';
 
-export type OperatorsRouteDependencies = TeamsDependencies;
+type OperatorsRouteDependencies = TeamsDependencies;
 
 export function addOperatorsRoutes(app: App, dependencies: OperatorsRouteDependencies): void {
   addOperatorTeamRoutes(app, dependencies);

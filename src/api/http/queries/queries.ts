@@ -19,7 +19,7 @@ import { pageItemsMax } from '../requests/page-query.ts';
 import type { App } from '../server/app-type.ts';
 import { queryBody } from './query-body.ts';
 
-export interface QueriesRouteDependencies extends QueryDependencies {
+interface QueriesRouteDependencies extends QueryDependencies {
   readonly shares: QueryDependencies['shares'] & Pick<Shares, 'bodies'>;
 }
 

@@ -39,7 +39,7 @@ export function readIfMatch(request: FastifyRequest): bigint | undefined {
 }
 
 /** The entity tag of a version. */
-export function formatEtag(version: bigint): string {
+function formatEtag(version: bigint): string {
   return `"${version}"`;
 }
 

@@ -22,7 +22,7 @@ import { readIfNoneMatch, replyNotModified, setVersion } from '../requests/versi
 import type { App } from '../server/app-type.ts';
 import { addSingleRowRoutes, rowLinks, type RowDependencies } from './row.ts';
 
-export interface RowsRouteDependencies extends RowDependencies, TableRowWriteDependencies, QueryDependencies {
+interface RowsRouteDependencies extends RowDependencies, TableRowWriteDependencies, QueryDependencies {
   readonly tables: TableQueries;
   readonly pages: PageQueries;
   readonly shares: Pick<Shares, 'bodies' | 'pages' | 'queries' | 'sql' | 'outgoingBytes'>;

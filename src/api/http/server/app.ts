@@ -36,7 +36,7 @@ import type { FilesOrigin } from '../requests/files-origin.ts';
 import { compileValidator } from '../requests/validation.ts';
 
 /** The settings of the HTTP interface. */
-export interface HttpSettings extends BoundedAppSettings {
+interface HttpSettings extends BoundedAppSettings {
   readonly PUBLIC_URL?: string | undefined;
   readonly CORS_ORIGINS?: '*' | readonly string[] | undefined;
 }

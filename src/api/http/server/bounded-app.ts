@@ -46,7 +46,7 @@ export interface BoundedAppOptions {
   readonly publicLimit: AddressLimit | null;
 }
 
-export interface BoundedApp {
+interface BoundedApp {
   /** The server without routes. Its `close` lets requests in flight finish within DRAIN_TIMEOUT_MS. */
   readonly app: App;
   readonly isDraining: () => boolean;

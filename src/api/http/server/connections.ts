@@ -29,7 +29,7 @@ const keepAliveTimeoutMs = 72_000;
 /** A socket of Node's HTTP server. `_httpMessage` is its current response, which Node's own handlers use too. */
 type HttpSocket = Socket & { readonly _httpMessage?: ServerResponse | null };
 
-export interface ConnectionLimits {
+interface ConnectionLimits {
   /** How long a client may neither send nor read anything within a request. */
   readonly idleMs: number;
   readonly connections: ConnectionBounds;

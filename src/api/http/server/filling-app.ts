@@ -5,7 +5,7 @@ import { addHealthRoutes } from '../service/health.ts';
 import type { App } from './app-type.ts';
 import { buildBoundedApp, type BoundedAppOptions } from './bounded-app.ts';
 
-export interface FillingAppOptions extends Omit<BoundedAppOptions, 'activity'> {
+interface FillingAppOptions extends Omit<BoundedAppOptions, 'activity'> {
   /** A sentence that says how far the fill is. */
   readonly describe: () => string;
   /** Routes to serve besides health. */

@@ -65,7 +65,7 @@ export class RequestLog extends LogController {
 }
 
 /** The fields of log lines that identify a request. The team is known after the look-up of the token. */
-export interface RequestDetails {
+interface RequestDetails {
   readonly requestId: string;
   readonly teamId: string | undefined;
   readonly method: string;

@@ -5,7 +5,7 @@ import { BlockList, isIP, isIPv4 } from 'node:net';
 export type TrustedProxies = number | readonly string[];
 
 /** Whether an address belongs to a trusted proxy. `hop`: how many proxies are between it and this service. */
-export type IsTrustedProxy = (address: string | undefined, hop: number) => boolean;
+type IsTrustedProxy = (address: string | undefined, hop: number) => boolean;
 
 const hopsMax = 100;
 

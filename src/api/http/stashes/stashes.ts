@@ -17,7 +17,7 @@ import { identify, identifyWithBody } from '../submit/request-identity.ts';
 import type { Submitter } from '../submit/submitter.ts';
 import { refusing } from '../submit/turned-away.ts';
 
-export interface StashesRouteDependencies {
+interface StashesRouteDependencies {
   readonly submitter: Submitter;
   readonly receiver: RowReceiver;
   readonly stashes: StashQueries;

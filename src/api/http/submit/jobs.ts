@@ -25,13 +25,16 @@ const settleDelay = 60_000;
 /** The message of a job whose request has had no effect and can have none any more. */
 export const lostMessage = 'The request did not reach the log in time. It changed nothing.';
 
+/** The message of a job whose rows should have been tried first, by a request that ended before that. */
+const untriedMessage = 'The rows of the table were not tried with the new types. It changed nothing.';
+
 export type JobState =
   | { readonly status: 'running' }
   | { readonly status: 'succeeded'; readonly result: AppliedResult }
   | { readonly status: 'failed'; readonly message: string };
 
 /** A job and its state. */
-export interface FoundJob {
+interface FoundJob {
   readonly job: Job;
   readonly state: JobState;
 }
@@ -42,7 +45,7 @@ export interface ListedJob extends FoundJob {
   readonly askedAt: number;
 }
 
-export interface JobsOptions {
+interface JobsOptions {
   readonly log: Pick<EventLog, 'now' | 'bounds' | 'status'>;
   readonly outcomes: OutcomeQueries;
   readonly keys: SecretKeys;
@@ -167,5 +170,6 @@ function settled({ requestTag }: Job, outcome: TryOutcome): JobState | null {
   if (requestTag !== requestTagOf(outcome.requestDigest ?? null))
     return { status: 'failed', message: keyReusedMessage };
   if (outcome.status === 'refused') return { status: 'failed', message: outcome.refusal.message };
+  if (outcome.result.untried === true) return { status: 'failed', message: untriedMessage };
   return { status: 'succeeded', result: outcome.result };
 }

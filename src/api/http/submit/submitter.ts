@@ -33,7 +33,7 @@ const turnedAwayRetryAfter = '10';
 export const keyReusedMessage = 'Idempotency-Key: this key was used for another request. Use a new key.';
 
 /** The job of a request, and its entry for the list of jobs; null if it has none. */
-export interface RequestJob extends Job {
+interface RequestJob extends Job {
   readonly about: Pick<JobNote, 'operation' | 'appId' | 'tableId' | 'stashId'> | null;
 }
 
@@ -47,7 +47,7 @@ export interface Applied {
 }
 
 /** A job through which the client gets the outcome of a command. */
-export interface Accepted {
+interface Accepted {
   readonly jobId: string;
 }
 
@@ -58,7 +58,7 @@ interface Sent {
   readonly job: RequestJob;
 }
 
-export interface SubmitterOptions {
+interface SubmitterOptions {
   /** Shares the writes that may wait for their outcomes among teams. */
   readonly shares: Pick<Shares, 'writes' | 'writeUnitsMin'>;
   /**

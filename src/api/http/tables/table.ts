@@ -4,17 +4,12 @@ import { z } from 'zod';
 import { deleteTable } from '../../../../commands/delete-table.ts';
 import { stashReference } from '../../../../commands/inputs.ts';
 import { overwriteTable, overwriteTableBody, overwriteTableQuery } from '../../../../commands/overwrite-table.ts';
-import { patchTable, patchTableBody } from '../../../../commands/patch-table.ts';
 import type { TableDetails, TableQueries } from '../../../../projections/tables/tables.queries.ts';
-import { readMembers } from '../../../language/formats/read-members.ts';
 import { isArrayType, itemKind, type ColumnType } from '../../../language/values/column-type.ts';
 import { currentType } from '../../../language/values/table-schema.ts';
 import { replyMissing } from '../answers/missing.ts';
-import { collectInPlace } from '../bodies/body-place.ts';
-import { readMediaType } from '../bodies/media-type.ts';
 import { writeRowsToTable, type TableRowWriteDependencies } from '../bodies/write-rows.ts';
 import { accepted } from '../jobs/accepted.ts';
-import type { Shares } from '../limits/shares.ts';
 import { json, type Operation } from '../openapi/operation.ts';
 import {
   cellErrors,
@@ -31,12 +26,11 @@ import { tableIdOf } from '../requests/table-path.ts';
 import { readIfMatch, readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
 import { rowLinks } from '../rows/row.ts';
 import type { App } from '../server/app-type.ts';
-import { identify, identifyWithBody } from '../submit/request-identity.ts';
+import { identifyWithBody } from '../submit/request-identity.ts';
+import { addPatchTable, type PatchTableDependencies } from './patch-table.ts';
 
-export interface TableDependencies extends TableRowWriteDependencies {
+export interface TableDependencies extends TableRowWriteDependencies, Omit<PatchTableDependencies, 'tables'> {
   readonly tables: TableQueries;
-  readonly shares: Pick<Shares, 'bodies'>;
-  readonly bodyBytesMax: number;
 }
 
 const overwriteOperation: Operation = {
@@ -177,42 +171,6 @@ function present(id: string, { name, version, createdAt, rows, schema, appIds }:
 /** The form of a type that requests accept too (spec section 2). */
 function spellType(type: ColumnType): unknown {
   return isArrayType(type) ? { kind: 'array', items: { kind: itemKind(type) } } : type;
-}
-
-const patchOperation: Operation = {
-  operationId: 'updateTable',
-  tag: 'Tables',
-  summary: 'Rename a table or its columns',
-  description:
-    'Changes the name of the table, and the display names of columns; null removes a display name. Whatever the body ' +
-    'does not name stays as it is.',
-  ifMatch: 'table',
-  body: json(patchTableBody, {
-    'another name': { name: 'persons' },
-    'another display name of a column': { columns: [{ id: 'born', displayName: 'Birthday' }] },
-  }),
-  answers: {
-    200: {
-      description: 'The table was updated. `ETag` has its version.',
-      versioned: true,
-      body: json(nothing, { updated: {} }),
-    },
-  },
-  errors: ['payment_required', 'table_not_found', 'column_id_not_found', 'column_id_not_unique'],
-};
-
-function addPatchTable(app: App, { submitter, shares, bodyBytesMax }: TableDependencies): void {
-  app.patch('/tables/:tableID', { config: { operation: patchOperation } }, async (request, reply) => {
-    const { teamId } = request.principal;
-    readMediaType(request, ['application/json']);
-    const identity = identify(request);
-    const ifMatch = readIfMatch(request) ?? null;
-    const bytes = await collectInPlace(shares.bodies, request, bodyBytesMax);
-    identity.digest?.update(bytes);
-    const event = patchTable({ teamId, tableId: tableIdOf(request), ifMatch, members: readMembers(bytes) });
-    const { etag } = await submitter.submit(teamId, identity, event);
-    return setVersion(reply, etag).type('application/json; charset=utf-8').send('{}');
-  });
 }
 
 const deleteOperation: Operation = {

@@ -20,7 +20,7 @@ import { rowLinks } from '../rows/row.ts';
 import type { App } from '../server/app-type.ts';
 import { addSingleTableRoutes, type TableDependencies } from './table.ts';
 
-export interface TablesRouteDependencies extends TableDependencies {
+interface TablesRouteDependencies extends TableDependencies {
   readonly shares: Pick<Shares, 'bodies' | 'pages' | 'outgoingBytes'>;
   readonly tableLimits: TableLimits;
 }

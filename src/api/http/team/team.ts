@@ -13,7 +13,7 @@ import { json, type Operation } from '../openapi/operation.ts';
 import type { App } from '../server/app-type.ts';
 import { teamLimitNames } from '../server/request-observer.ts';
 
-export interface TeamRouteDependencies {
+interface TeamRouteDependencies {
   readonly teams: TeamQueries;
   readonly logBytes: Pick<LogBytes, 'usedBy'>;
   readonly rateLimits: RateLimits | null;

@@ -88,7 +88,7 @@ const shown: ReadonlySet<string> = new Set([
 /** Maximum of bytes of a file in memory while it is sent: one part that was read, and one that waits for the client. */
 const sentBytesMax = 2 * readBytes;
 
-export interface FilesRouteDependencies {
+interface FilesRouteDependencies {
   readonly shares: Pick<Shares, 'outgoingBytes'>;
   readonly uploads: UploadQueries;
   readonly files: FileStore;

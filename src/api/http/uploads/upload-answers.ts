@@ -5,7 +5,7 @@ import { filePath } from '../../../storage/files/file-name.ts';
 import type { FileStore } from '../../../storage/files/file-store.ts';
 import { withoutSlash, type FilesOrigin } from '../requests/files-origin.ts';
 
-export interface UploadAnswersOptions {
+interface UploadAnswersOptions {
   readonly files: FileStore;
   /** The address under which clients reach the service. Undefined: the address that each client used. */
   readonly publicUrl: string | undefined;

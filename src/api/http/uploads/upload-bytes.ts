@@ -46,7 +46,7 @@ const operation: Operation = {
   ],
 };
 
-export interface UploadBytesDependencies {
+interface UploadBytesDependencies {
   readonly store: LocalFileStore;
   readonly keys: SecretKeys;
   readonly log: Pick<EventLog, 'now'>;

@@ -18,7 +18,7 @@ import type { App } from '../server/app-type.ts';
 import { identify } from '../submit/request-identity.ts';
 import { addSingleUploadRoutes, bodyBytesMax, exampleUrl, type UploadDependencies } from './upload.ts';
 
-export interface UploadsRouteDependencies extends UploadDependencies {
+interface UploadsRouteDependencies extends UploadDependencies {
   readonly uploadLimits: UploadLimits;
   readonly log: Pick<EventLog, 'now'>;
   readonly shares: Pick<Shares, 'pages' | 'outgoingBytes'>;

@@ -14,7 +14,7 @@ import type { Copies, HeldTable } from './copies.ts';
 import { columnsOf, selectFields } from './export/text-writers.ts';
 import { inTime } from './in-time.ts';
 
-export interface QueryAnswer {
+interface QueryAnswer {
   readonly body: Buffer;
   /** What to ask for the next page with; null on the last page. */
   readonly continuation: string | null;
@@ -24,7 +24,7 @@ export interface QueryAnswer {
   readonly isCold: boolean;
 }
 
-export interface AnswererOptions {
+interface AnswererOptions {
   /** Of this engine, which its continuations name. */
   readonly id: string;
   readonly copies: Copies;

@@ -15,7 +15,7 @@ import type { SqlRequest } from '../protocol.ts';
 import { checkSql } from '../sql/check-sql.ts';
 import { compileSql, type SqlTable } from '../sql/compile-sql.ts';
 import type { SqlParameter } from '../sql/literals.ts';
-import { beyondBound } from '../sql/function-bounds.ts';
+import { beyondBound } from '../sql/guarded-call.ts';
 import { functions, operators, tableFunctions } from '../sql/functions.ts';
 import { didYouMean, messageOf, shorten } from '../sql/mistakes.ts';
 import { decodeName, encodeName } from '../sql/names.ts';
@@ -28,12 +28,12 @@ import { withParts } from './parts.ts';
 import type { SqlMemory } from './sql-memory.ts';
 import { hasUnnamed, sqlColumn, textTooLong, type SqlColumn } from './sql-columns.ts';
 
-export interface SqlAnswer {
+interface SqlAnswer {
   readonly body: Buffer;
   readonly isCold: boolean;
 }
 
-export interface SqlAnswererOptions {
+interface SqlAnswererOptions {
   readonly copies: Copies;
   readonly columnar: Columnar;
   readonly queries: CopyQueries;

@@ -12,7 +12,7 @@ import { QueryError } from '../language/query-error.ts';
 import { tooLong, type Sql } from './compile.ts';
 import { eachRun } from './text-runs.ts';
 
-export interface ColumnarOptions {
+interface ColumnarOptions {
   /** Where copies are, and what does not fit its memory: the only files that it can open. */
   readonly folder: string;
   readonly memoryBytesMax: number;

@@ -32,7 +32,7 @@ export interface Sql {
   readonly types: DuckDBType[];
 }
 
-export interface Slice {
+interface Slice {
   readonly offset: number;
   readonly limit: number;
 }
@@ -228,7 +228,7 @@ export function compileParquet(
  * The names of columns in a file, whose readers do not tell `a` from `A`: the later ones get a number that no column
  * has.
  */
-export function namesInParquet(ids: readonly string[]): string[] {
+function namesInParquet(ids: readonly string[]): string[] {
   const taken = new Set<string>();
   const isFirst = ids.map((id) => !taken.has(id.toLowerCase()) && taken.add(id.toLowerCase()));
   const numbers = new Map<string, number>();

@@ -17,7 +17,7 @@ export interface Asker {
   readonly appId: string | null;
 }
 
-export interface CopiesOptions {
+interface CopiesOptions {
   readonly columnar: Columnar;
   readonly queries: CopyQueries;
   readonly room: Room;

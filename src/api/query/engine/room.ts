@@ -11,7 +11,7 @@ import { QueryError } from '../language/query-error.ts';
 import type { Columnar } from './columnar.ts';
 import type { TableCopy } from './table-copy.ts';
 
-export interface RoomOptions {
+interface RoomOptions {
   readonly columnar: Columnar;
   /** Where copies are kept, which is theirs alone. */
   readonly folder: string;

@@ -62,7 +62,7 @@ export interface WrittenTable {
   readonly since: bigint;
 }
 
-export interface RowWriterOptions extends WrittenTable {
+interface RowWriterOptions extends WrittenTable {
   readonly onProgress: () => Promise<void>;
 }
 

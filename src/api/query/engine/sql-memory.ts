@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { QueryError } from '../language/query-error.ts';
 
-export interface SqlMemoryOptions {
+interface SqlMemoryOptions {
   /** SQL is interrupted when the process has more bytes of resident memory than this. */
   readonly residentBytesMax: number;
   /** The most resident bytes that it may keep while no SQL is at work: less, so that there is room for SQL. */

@@ -20,7 +20,7 @@ import { isArrayType, itemKind, type ColumnType, type ScalarKind } from '../../.
 import { daysOf, microsecondsOfDay, microsecondsSince1970 } from '../../../language/values/moments.ts';
 
 /** Which comparisons there are: all, those of text too, or only whether two values are equal. */
-export type Comparing = 'ordered' | 'text' | 'number' | 'equality' | 'list';
+type Comparing = 'ordered' | 'text' | 'number' | 'equality' | 'list';
 
 export interface StoredType {
   readonly sql: string;
@@ -130,7 +130,7 @@ export function itemOf(type: ColumnType & `array<${ScalarKind}>`): StoredType {
 }
 
 /** JSON whose text is equal if the values are: keys in order of code units, no blanks. */
-export function canonicalJson(json: unknown): string {
+function canonicalJson(json: unknown): string {
   if (Array.isArray(json)) return `[${json.map(canonicalJson).join(',')}]`;
   if (typeof json !== 'object' || json === null) return JSON.stringify(json);
   const members = Object.entries(json).toSorted(([a], [b]) => (a < b ? -1 : 1));

@@ -42,10 +42,10 @@ const supersededPart = 0.2;
 type Place = Pick<CopiedRow, 'version' | 'ordinal' | 'index'>;
 
 /** An extent with the index from which on its rows are missing. */
-export type MissingRows = CopiedExtent & { readonly from: number };
+type MissingRows = CopiedExtent & { readonly from: number };
 
 /** What a copy lacks: rows, and changes of those that it has. */
-export interface Missing {
+interface Missing {
   readonly rows: readonly MissingRows[];
   readonly changes: AsyncIterable<CopiedChange[]> | null;
 }
@@ -57,7 +57,7 @@ export function bytesOf({ rows }: Missing): number {
 
 type CopiedColumn = QueryColumn & WrittenColumn;
 
-export interface TableCopyOptions {
+interface TableCopyOptions {
   readonly columnar: Columnar;
   readonly teamId: string;
   readonly tableId: string;

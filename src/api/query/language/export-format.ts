@@ -8,7 +8,7 @@ export const csvDelimiters = [',', ';', '\t', '|'] as const;
 /** How CSV is written. */
 export interface CsvForm {
   readonly delimiter: (typeof csvDelimiters)[number];
-  /** Whether people open it in Excel (src/language/formats/excel-csv-writer.ts). */
+  /** Whether people open it in Excel (src/language/formats/delimited-row-writer.ts). */
   readonly excel: boolean;
 }
 

@@ -9,7 +9,7 @@ export interface SortKey {
 }
 
 export const aggregateFunctions = ['count', 'countDistinct', 'sum', 'avg', 'min', 'max'] as const;
-export type AggregateFunction = (typeof aggregateFunctions)[number];
+type AggregateFunction = (typeof aggregateFunctions)[number];
 
 export interface Aggregate {
   readonly op: AggregateFunction;

@@ -23,7 +23,7 @@ export interface SqlTable {
 }
 
 /** What the names in a query mean. */
-export interface SqlNames {
+interface SqlNames {
   /** Throws QueryError if there is no such table. */
   readonly table: (name: string) => SqlTable;
   /** The values of parameters by name; those without names are `1`, `2` and so on. */

@@ -2,20 +2,9 @@
 import { QueryError } from '../language/query-error.ts';
 import type { Budget } from './budget.ts';
 import { columnText, memberText, namesOf } from './column-text.ts';
-import {
-  functionBounds,
-  guardedCall,
-  type Guard,
-  type Literal,
-  windowCopiesGuard,
-  windowCopiesText,
-  windowCopying,
-  windowGathering,
-  windowResultsGuard,
-  windowResultsText,
-  zoneGuard,
-} from './function-bounds.ts';
+import { functionBounds, type Literal, zoneGuard } from './function-bounds.ts';
 import { brokenWhenEmpty, copyingFunctions, functions, lambdaFunctions, operators } from './functions.ts';
+import { guardedCall, type Guard } from './guarded-call.ts';
 import { growthOf, lambdaGuard, parametersOf } from './lambda-bounds.ts';
 import { likeText } from './like.ts';
 import { constantText, parameterText, type SqlParameter } from './literals.ts';
@@ -24,6 +13,14 @@ import { encodeName, quoteName } from './names.ts';
 import { isSet, known, nameOf, node, nodes, refused, take, text, type SqlNode } from './node.ts';
 import { Scope } from './scope.ts';
 import { typeText } from './types.ts';
+import {
+  windowCopiesGuard,
+  windowCopiesText,
+  windowCopying,
+  windowGathering,
+  windowResultsGuard,
+  windowResultsText,
+} from './window-bounds.ts';
 import { bounds, collations, comparisons, conjunctions, directions, exclusions, nullOrders } from './words.ts';
 
 /** What is constant if its arguments are. */
@@ -35,7 +32,7 @@ const filters: ReadonlySet<string> = new Set(['array_filter', 'list_filter']);
 /** How many parts a guard counts as. */
 const partsOfGuard = 10;
 
-export interface ExpressionsOptions {
+interface ExpressionsOptions {
   /** The values of parameters by name; those without names are `1`, `2` and so on. */
   readonly parameters: ReadonlyMap<string, SqlParameter>;
   readonly budget: Budget;

@@ -3,26 +3,20 @@
  * and interrupts between chunks of rows, not within one call. So a call that multiplies is checked before it runs:
  *
  * * A call whose arguments are literals is checked while the query is compiled.
- * * Any other call becomes `CASE WHEN <beyond the bound> THEN error(...) ELSE <the call> END` (`guardedCall`).
+ * * Any other call becomes `CASE WHEN <beyond the bound> THEN error(...) ELSE <the call> END` (guarded-call.ts).
  *
  * A function that only adds up, such as `concat`, has no bound here: the query and the cells bound its arguments.
  */
 import { QueryError } from '../language/query-error.ts';
+import { words } from './functions.ts';
+import { bytesOf, type Guard } from './guarded-call.ts';
 import { quoteText } from './literals.ts';
 
 /** The value of an argument that is a literal or a parameter; undefined for any other expression. */
 export type Literal = string | number | boolean | null | undefined;
 
-/** A check of one call at run time. */
-export interface Guard {
-  /** True for arguments beyond the bound, in SQL. `places`: the arguments in SQL. */
-  readonly isBeyond: (...places: readonly string[]) => string;
-  /** What the client is told; null: the call is NULL instead. */
-  readonly message: string | null;
-}
-
 /** The guard that a call needs; null if it needs none. Throws QueryError if the literals are beyond the bound. */
-export type FunctionBound = (call: {
+type FunctionBound = (call: {
   readonly name: string;
   readonly literals: readonly Literal[];
   readonly isInLambda: boolean;
@@ -34,7 +28,7 @@ export type FunctionBound = (call: {
  */
 export const madeTextMax = 64 * 1024;
 /** The most elements of a list that a function makes of a number, such as `range`. */
-export const madeListMax = 10_000;
+const madeListMax = 10_000;
 /** The same within a lambda, which runs for each element of a list. */
 const madeTextMaxInLambda = 1024;
 const madeListMaxInLambda = 100;
@@ -53,7 +47,7 @@ const soughtLiteralMax = 32;
 /** The most steps in which two texts are compared: their lengths in bytes, multiplied. */
 const comparedMax = 250_000;
 /** The most bytes of a pattern. */
-export const patternMax = 1000;
+const patternMax = 1000;
 /** The most steps in which a pattern of LIKE or GLOB is matched: DuckDB tries each place for each wildcard. */
 const matchMax = 100_000_000;
 /** The most `*` and `..` in a path of JSON. */
@@ -65,9 +59,6 @@ const pathWildcardsMax = 3;
 const keptMax = 10_000;
 const topMax = 100;
 
-const words = (text: string): readonly string[] => text.trim().split(/\s+/);
-
-const bytesOf = (place: string): string => `strlen(CAST(${place} AS VARCHAR))`;
 const countOf = (place: string, part: string): string =>
   `(strlen(${place}) - strlen(replace(${place}, ${quoteText(part)}, '')))`;
 
@@ -379,74 +370,6 @@ const bounded: readonly (readonly [names: string, argumentsMin: number, bound: F
   ['approx_top_k', 2, kept(1, topMax)],
 ];
 
-/**
- * The most bytes of the values of which an aggregate with OVER keeps copies for the parts of a window, all together.
- * DuckDB counts the copies in no limit, and cannot be interrupted meanwhile. Values of which each is short need no such
- * bound.
- */
-const windowCopiesMax = 64 * 1024 * 1024;
-const windowValueMax = 1000;
-
-/** The most bytes of the results of an aggregate with OVER that are made at once: those of a chunk of rows. */
-const windowResultsMax = 64 * 1024 * 1024;
-const chunkRows = 2048;
-/** What a list takes for each of its elements besides their bytes. */
-const elementBytes = 16;
-
-/** Aggregates that keep copies of their arguments: in a window, one for each of its parts. */
-export const windowCopying: ReadonlySet<string> = new Set(
-  words(`any_value arbitrary arg_max arg_max_null arg_min arg_min_null argmax argmin max max_by min min_by mode`),
-);
-
-/** Aggregates whose result has all values of their arguments: in a window, once for each row. */
-export const windowGathering: ReadonlySet<string> = new Set(
-  words(`array_agg group_concat histogram json_group_array json_group_object list listagg string_agg`),
-);
-
-/**
- * The bytes of all values of a window's input, as a query of one number. `input`: the input with the value as `_p0`.
- */
-export function windowCopiesText(input: string): string {
-  return `(SELECT coalesce(sum(${bytesOf('_p0')}), 0) FROM (${input}))`;
-}
-
-/**
- * The bytes of the results of a chunk of rows, about: as a query of one number. `input`: the input, with the value as
- * `_p0` and then `partitions` expressions by which it is parted. `width`: how many rows a frame has at most; null: all
- * of a part.
- */
-export function windowResultsText(input: string, partitions: number, width: number | null): string {
-  const keys = Array.from({ length: partitions }, (_, at) => `_p${at + 1}`);
-  const bytes = `coalesce(${bytesOf('_p0')}, 0) + ${elementBytes}`;
-  const parts = `SELECT count(*) AS _n, sum(${bytes}) AS _sum, max(${bytes}) AS _max FROM (${input})${keys.length === 0 ? '' : ` GROUP BY ${keys.join(', ')}`}`;
-  const largest = width === null ? '_sum' : `least(_sum, _max * ${width})`;
-  return `(SELECT coalesce(max(${largest}) * least(sum(_n), ${chunkRows}), 0) FROM (${parts}))`;
-}
-
-/**
- * The guard of each argument of an aggregate that keeps copies. `isMeasured`: whether its second place is the number of
- * `windowCopiesText`.
- */
-export function windowCopiesGuard(name: string, isMeasured: boolean): Guard {
-  return isMeasured
-    ? {
-        isBeyond: (place, sum) => `(${bytesOf(place!)} > ${windowValueMax} AND ${sum} > ${windowCopiesMax})`,
-        message: `${name} with OVER is of values of more than ${windowCopiesMax} bytes together.`,
-      }
-    : {
-        isBeyond: (place) => `${bytesOf(place!)} > ${windowValueMax}`,
-        message: `${name} with OVER has a value of more than ${windowValueMax} bytes, which it may have only if it names columns, not aliases or groups of the same SELECT.`,
-      };
-}
-
-/** The guard of the argument of an aggregate that gathers. Its second place is the number of `windowResultsText`. */
-export function windowResultsGuard(name: string): Guard {
-  return {
-    isBeyond: (_place, bytes) => `${bytes} > ${windowResultsMax}`,
-    message: `${name} with OVER makes results that are too long: those of ${chunkRows} rows would be more than ${windowResultsMax} bytes. Part the window, or give it a frame of fewer rows.`,
-  };
-}
-
 /** The bound of each function that has one. */
 export const functionBounds: ReadonlyMap<string, FunctionBound> = new Map(
   bounded.flatMap(([names, argumentsMin, bound]) => {
@@ -456,39 +379,3 @@ export const functionBounds: ReadonlyMap<string, FunctionBound> = new Map(
     ]);
   }),
 );
-
-/** What the error of a guard begins with, by which it is told from other errors of a query. */
-const mark = 'limit_exceeded: ';
-
-/** The message of a guard in an error of the engine; null in any other error. */
-export function beyondBound(error: string): string | null {
-  const at = error.indexOf(mark);
-  return at < 0 ? null : error.slice(at + mark.length).split('\n')[0]!;
-}
-
-/** A name that no column or parameter of a query has (names.ts). */
-const row = '_v';
-
-/** An argument of a call, in SQL. */
-export interface Argument {
-  readonly text: string;
-  /** Whether it has the same value for each row. Some functions demand that of their options. */
-  readonly isConstant: boolean;
-}
-
-/**
- * A call with its guard. A lambda over a list of one row names the arguments, so each is computed once: if it stood in
- * the condition and in the call, a random one could pass the condition with another value, and nested calls would
- * double.
- */
-export function guardedCall(
-  given: readonly Argument[],
-  guard: Guard,
-  call: (...places: readonly string[]) => string,
-): string {
-  const places = given.map(({ text, isConstant }, at) => (isConstant ? text : `${row}.a${at}`));
-  const members = given.flatMap(({ text, isConstant }, at) => (isConstant ? [] : [`'a${at}': ${text}`]));
-  const instead = guard.message === null ? 'NULL' : `error(${quoteText(`${mark}${guard.message}`)})`;
-  const guarded = `CASE WHEN ${guard.isBeyond(...places)} THEN ${instead} ELSE ${call(...places)} END`;
-  return members.length === 0 ? guarded : `apply([{${members.join(', ')}}], (lambda ${row}: ${guarded}))[1]`;
-}

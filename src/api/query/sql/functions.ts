@@ -6,7 +6,9 @@
  * `json_merge_patch`, which overflow the stack by JSON that is nested deep; and `list_reduce`, which can double a value
  * for each element. The bounds of those that are allowed are in function-bounds.ts.
  */
-const words = (text: string): readonly string[] => text.trim().split(/\s+/);
+
+/** The words of a text with white space between them. */
+export const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
 /** Functions of scalars, aggregates and windows. */
 export const functions: ReadonlySet<string> = new Set([

@@ -3,8 +3,9 @@
  * outside comes once for each: `list_transform(range(5000), x -> long)` copies `long` 5,000 times for each row. A
  * lambda that makes nothing but what is about as long as its element has no bound.
  */
-import { freeElementBytes, functionBounds, joinedTextMax, madeTextMax, type Guard } from './function-bounds.ts';
-import { lambdaFunctions } from './functions.ts';
+import { freeElementBytes, functionBounds, joinedTextMax, madeTextMax } from './function-bounds.ts';
+import type { Guard } from './guarded-call.ts';
+import { lambdaFunctions, words } from './functions.ts';
 import { list, node, nodes, text, type SqlNode } from './node.ts';
 
 /**
@@ -28,8 +29,6 @@ const passedShare = 1 / 64;
  */
 const shortLiteralMax = 100;
 const leavesMax = 8;
-
-const words = (written: string): readonly string[] => written.trim().split(/\s+/);
 
 /** Functions whose result has a size that does not depend on that of their arguments, and which do not copy these. */
 const fixed: ReadonlySet<string> = new Set(
@@ -67,7 +66,7 @@ const copyingOperators: ReadonlySet<string> = new Set(words('ARRAY_CONSTRUCTOR A
 type IsColumn = (table: string, column: string) => boolean | null;
 
 /** What is known of a lambda before it runs. */
-export interface LambdaGrowth {
+interface LambdaGrowth {
   /** Whether a result may be much longer than its element. */
   readonly mayGrow: boolean;
   readonly copied: readonly Copied[];
@@ -230,7 +229,7 @@ function partsOf(given: SqlNode): readonly SqlNode[] {
 }
 
 /** What a guard needs of a lambda in SQL. */
-export interface LambdaText {
+interface LambdaText {
   readonly parameters: readonly string[];
   readonly body: string;
   /** Null if the results are no longer than the elements. */

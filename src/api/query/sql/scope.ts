@@ -92,7 +92,7 @@ export class Columns {
 export type WindowInput = (columns: readonly SqlNode[]) => string | null;
 
 /** A common table expression: its name in the text, which nothing else has. */
-export interface CommonTable {
+interface CommonTable {
   readonly name: string;
   readonly columns: Columns;
 }

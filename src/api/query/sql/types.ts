@@ -36,7 +36,7 @@ const depthMax = 20;
 /**
  * The most elements of an array type, nested arrays included. DuckDB allocates all of them for each row, even for NULL.
  */
-export const arrayElementsMax = 1000;
+const arrayElementsMax = 1000;
 
 /** A type in the text of the engine. `elements`: how many of it a row has. */
 export function typeText(type: SqlNode, depth = 0, elements = 1): string {

@@ -38,7 +38,7 @@ export const exclusions: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** A bound of the frame of a window. */
-export interface Bound {
+interface Bound {
   /** Null if it is the same in all of them. */
   readonly unit: 'ROWS' | 'RANGE' | 'GROUPS' | null;
   readonly text: string;

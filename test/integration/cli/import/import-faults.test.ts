@@ -147,7 +147,7 @@ describe('nothing is done twice, and nothing is left behind', () => {
     const { code, stderr } = await running;
     expect(code).toBe(1);
     expect(stderr).toBe(
-      `The stash ${stashId()} has been deleted.\nInterrupted. It is unknown whether the import took effect: check the table.\n`,
+      `The stash ${stashId()} has been deleted.\nInterrupted. It is unknown whether the import took effect: look at the table.\n`,
     );
   });
 });

@@ -68,7 +68,7 @@ describe('a query', () => {
       '1 group',
     ],
   ])('a query prints its rows: %s', async (_what, args, stdout, said) => {
-    const more = said.startsWith('The first') ? '; --limit gives more' : '';
+    const more = said.startsWith('The first') ? '; use --limit to get more' : '';
     expect(await tablog(['query', 'many', ...args])).toEqual({
       code: 0,
       stdout,
@@ -103,14 +103,14 @@ describe('pages', () => {
     expect(stdout.trimEnd().split('\n').slice(1).map(Number)).toEqual(
       Array.from({ length: 15_000 }, (_, n) => 24_999 - n),
     );
-    expect(stderr).toBe(`The first 15,000 rows, version ${version}; --limit gives more.\n`);
+    expect(stderr).toBe(`The first 15,000 rows, version ${version}; use --limit to get more.\n`);
     expect(queries()).toBe(2);
   });
 
   test('a table is for people: it has 100 rows if nothing else is said', async () => {
     const { stdout, stderr } = await tablog(['query', 'many', '--format', 'table']);
     expect(stdout.trimEnd().split('\n')).toHaveLength(101);
-    expect(stderr).toBe(`The first 100 rows, version ${version}; --limit gives more.\n`);
+    expect(stderr).toBe(`The first 100 rows, version ${version}; use --limit to get more.\n`);
   });
 });
 

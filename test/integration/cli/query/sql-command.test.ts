@@ -45,13 +45,13 @@ test.each<readonly [string, readonly string[], string, string]>([
     'some of the rows',
     ['SELECT n FROM things ORDER BY n', '--limit', '2', '--format', 'ndjson'],
     '{"n":0}\n{"n":1}\n',
-    'The first 2 rows of 300; --limit gives more.',
+    'The first 2 rows of 300; use --limit to get more.',
   ],
   [
     'a table, which is for people',
     ['SELECT n FROM things ORDER BY n', '--format', 'table'],
     ` n\n${first100}`,
-    'The first 100 rows of 300; --limit gives more.',
+    'The first 100 rows of 300; use --limit to get more.',
   ],
 ])('SQL prints its rows: %s', async (_what, args, stdout, said) => {
   expect(await tablog(['sql', ...args])).toEqual({ code: 0, stdout, stderr: `${said}\n` });

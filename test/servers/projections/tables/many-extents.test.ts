@@ -8,7 +8,8 @@ import type { Service } from '../../../../src/app/service.ts';
 import type { Outcome } from '../../../../src/language/events/outcome.ts';
 import { openOperator } from '../../../support/open-operator.ts';
 import { DrivenTeam, logOf } from '../../../replay/driven-team.ts';
-import { chooseSeed, createGeneratedLog, type GeneratedLog } from '../../../replay/generated-log.ts';
+import { createGeneratedLog, type GeneratedLog } from '../../../replay/generated-log.ts';
+import { chooseSeed } from '../../../support/random.ts';
 
 const partition = 5;
 /**

@@ -63,9 +63,9 @@ describe('where settings come from', () => {
 });
 
 describe('what is wrong is told at once, without what may be a secret', () => {
-  const noUrl = 'Nothing says which server is meant: give --url, set TABLOG_URL, or put "url" into FILE.';
-  const noToken = 'Nothing says which token to use: give --token, set TABLOG_TOKEN, or put "token" into FILE.';
-  const badUrl = 'must be a URL that begins with http:// or https://, without a user, a query or a fragment';
+  const noUrl = 'No server is set: give --url, set TABLOG_URL, or put "url" into FILE.';
+  const noToken = 'No token is set: give --token, set TABLOG_TOKEN, or put "token" into FILE.';
+  const badUrl = 'must be a URL that begins with http:// or https:// and has no user, query or fragment';
   const badToken = 'must be printable ASCII characters without blanks';
 
   test.each<readonly [object, object, unknown, readonly string[]]>([
@@ -93,6 +93,6 @@ describe('a file with a token that others can read is warned about', () => {
     await write(content);
     await chmod(file, mode);
     const { warning } = await read({ token: 't' });
-    expect(warning).toBe(isWarned ? `Others can read ${file}, which has a token in it: chmod 600 ${file}` : null);
+    expect(warning).toBe(isWarned ? `Other users can read ${file}, which contains a token: chmod 600 ${file}` : null);
   });
 });

@@ -18,11 +18,11 @@ test.each<readonly [Error, string]>([
   [new MalformedFile(null, 'this is a zip archive'), 'a.csv: this is a zip archive'],
   [
     new MalformedFile(2, 'the text is not UTF-8', 'utf-8'),
-    'a.csv, line 2: the text is not UTF-8; if it is of another encoding, give --encoding, such as windows-1252',
+    'a.csv, line 2: the text is not UTF-8; if it has another encoding, give --encoding, such as windows-1252',
   ],
   [
     new MalformedFile(null, 'the text is not utf-16le', 'utf-16le'),
-    'a.csv: the text is not utf-16le; if it is of another encoding, give --encoding',
+    'a.csv: the text is not utf-16le; if it has another encoding, give --encoding',
   ],
   [
     new RefusedRow({ line: 4, row: 3 }, refused),
@@ -34,7 +34,7 @@ test.each<readonly [Error, string]>([
   ],
   [
     new OutcomeUnknown(new UserError('Interrupted.')),
-    'Interrupted. It is unknown whether the import took effect: check the table.',
+    'Interrupted. It is unknown whether the import took effect: look at the table.',
   ],
 ])('%s is told', (error, message) => {
   const told = importFailure(error, 'a.csv');
@@ -48,7 +48,7 @@ test('what needs no words of the import stays as it is', () => {
 
 test('a recognised delimiter', () => {
   expect(describeDelimiter(';')).toBe(
-    'By its first lines the file has semicolons between its cells. If that is wrong, give --delimiter.',
+    'The file seems to have semicolons between its cells. If that is wrong, give --delimiter.',
   );
 });
 

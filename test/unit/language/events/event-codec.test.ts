@@ -155,6 +155,23 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
     ifMatch,
     name: fc.option(id),
     columns: fc.array(plain({ id, displayName: fc.option(fc.string()) }), { maxLength: 3 }),
+    columnChanges: plain({
+      remove: fc.array(id, { maxLength: 3 }),
+      change: fc.array(
+        plain(
+          { id, displayName: fc.option(fc.string()), type: fc.constantFrom(...columnTypes) },
+          { requiredKeys: ['id'] },
+        ),
+        { maxLength: 3 },
+      ),
+      add: fc.array(givenColumn, { maxLength: 3 }),
+      order: fc.array(id, { maxLength: 3 }),
+      columnsMax: count,
+      onMisfit: fc.constantFrom('abort', 'clear'),
+      tried: fc.option(
+        plain({ version, misfits: fc.array(plain({ id, cells: count, rowId: id, value: fc.string() })) }),
+      ),
+    }),
   },
   TableDeleteRequested: { teamId: id, tableId: id, ifMatch },
   RowsAddRequested: { teamId: id, tableId: id, ifMatch, onSchemaError, limits, rows },

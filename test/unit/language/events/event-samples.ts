@@ -162,6 +162,26 @@ export const eventSamples: { readonly [T in EventType]: readonly EventOf<T>[] } 
       name: null,
       columns: [{ id: 'name', displayName: null }],
     },
+    {
+      type: 'TablePatchRequested',
+      teamId,
+      tableId,
+      ifMatch: null,
+      name: 'people',
+      columns: [],
+      columnChanges: {
+        remove: ['size'],
+        change: [
+          { id: 'age', displayName: 'Age', type: 'number' },
+          { id: 'name', displayName: null },
+        ],
+        add: [{ id: 'born', type: 'date' }],
+        order: ['born'],
+        columnsMax: 1000,
+        onMisfit: 'clear',
+        tried: { version: 41n, misfits: [{ id: 'age', cells: 2, rowId: 'AAAAAAAAAAEAAAAAAAAAAA', value: '"n/a"' }] },
+      },
+    },
   ],
   TableDeleteRequested: [
     { type: 'TableDeleteRequested', teamId, tableId, ifMatch: null },

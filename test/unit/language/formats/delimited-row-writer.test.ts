@@ -148,6 +148,30 @@ describe('random rows', () => {
     );
   });
 
+  test('are written for Excel with an apostrophe before each formula', () => {
+    const cell = fc
+      .tuple(fc.constantFrom('', '=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠', 'é'), text, fc.boolean())
+      .map(([first, rest, isEscaped]) => quoted(first + rest, isEscaped));
+    fc.assert(
+      fc.property(fc.array(fc.oneof(cell, token)), fc.boolean(), (cells, isJson) => {
+        const columns = [{ id: '=a', isJson }, ...columnsOf('b')];
+        const writer = new DelimitedRowWriter(';', columns, true);
+        for (const json of cells) writer.add(Buffer.from(`{"=a":${json}}`));
+        const isFormula = (shown: string): boolean =>
+          /^[=+\-@\t\r\n＝＋－＠]/.test(shown) && !/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(shown);
+        const lines = cells.map((json) => cellText(json, columns[0]!));
+        const expected = lines.map((shown) => [isFormula(shown) ? `'${shown}` : shown, '']);
+        const [mark, ...read] = writer.take().toString();
+        expect([mark, ...Papa.parse(read.join('').slice(0, -1), { delimiter: ';', newline: '\n' }).data]).toEqual([
+          '\uFEFF',
+          ["'=a", 'b'],
+          ...expected,
+        ]);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
   test('are written the same with their first cell before them', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.stringMatching(/^[\w-]{1,22}$/), row)), anyColumns, (rows, columns) => {

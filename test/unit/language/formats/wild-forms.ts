@@ -43,5 +43,5 @@ export const wildInForms = formsOfFiles.chain((form) => {
   );
   return fc
     .array(part, { maxLength: 24 })
-    .map((parts) => ({ form, text: `a${delimiter}b${delimiter}c\n${parts.join('')}` }));
+    .map((parts) => ({ form, text: `a${delimiter}b${delimiter}d\n${parts.join('')}` }));
 });

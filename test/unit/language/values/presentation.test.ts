@@ -155,12 +155,26 @@ describe('a row', () => {
     ['{"a":4.0}', 'a:number@1,string@3,array<string>@5', 2n, '{"a":["4.0"]}'],
     ['{"a":4.0}', 'a:number@1,string@3,array<string>@5', 3n, '{"a":["4.0"]}'],
     ['{"a":4.0}', 'a:number@1,array<json>@3', 1n, '{"a":[4.0]}'],
+    ['{"a":"4","b":"x"}', 'a:string@1,number@3 b:string@1,number@3', 1n, '{"a":4}'],
+    ['{"a":"x"}', 'a:string@1,number@3,string@5', 1n, '{}'],
+    ['{"a":"x"}', 'a:string@1,number@3,string@5', 5n, '{"a":"x"}'],
     ['{"10":1,"__proto__":2}', '__proto__:number@1 10:number@1', 1n, '{"__proto__":2,"10":1}'],
     ['{}', 'a:number@1', 1n, '{}'],
   ])('%s under %s, received at %s, reads %s', (body, schema, decidedAt, presented) => {
     expect(
       presenterOf(schemaFrom(schema), { stored: 'received', decidedAt, wrap: false, rule: currentRule })(body),
     ).toBe(presented);
+  });
+
+  test('has no value in a column that was removed and added again since, however it is stored', () => {
+    const before = schemaFrom('a:number@1 b:number@1');
+    const again = schemaFrom('a:number@1 b:number@7');
+    for (const stored of ['received', 'cells', 'presented'] as const) {
+      const form = { stored, wrap: false, rule: currentRule };
+      expect(presenterOf(before, { ...form, decidedAt: 1n })('{"a":1,"b":2}')).toBe('{"a":1,"b":2}');
+      expect(presenterOf(again, { ...form, decidedAt: 6n })('{"a":1,"b":2}')).toBe('{"a":1}');
+      expect(presenterOf(again, { ...form, decidedAt: 7n })('{"a":1,"b":2}')).toBe('{"a":1,"b":2}');
+    }
   });
 
   test('that was presented is only widened', () => {

@@ -40,7 +40,7 @@ export function formatRow(cells: readonly Cell[]): string {
   return `{${cells.map(({ id, token }) => `${JSON.stringify(id)}:${token}`).join(',')}}`;
 }
 
-export const anyScalarToken = fc.constantFrom(
+const anyScalarToken = fc.constantFrom(
   '1',
   '-2.50',
   '1e3',

@@ -63,5 +63,5 @@ test('rolling back leaves what was there at the savepoint, and releasing keeps w
 test('savepoints do not nest', () => {
   const journal = new UndoJournal();
   journal.setSavepoint();
-  expect(() => journal.setSavepoint()).toThrow('a savepoint is set already');
+  expect(() => journal.setSavepoint()).toThrow('a savepoint is already set');
 });

@@ -33,7 +33,7 @@ test('rows are counted, wherever their data is cut', async () => {
   );
 });
 
-test('data that ends early, or goes on behind its last row, is refused', async () => {
+test('data that ends early, or has bytes after its last row, is refused', async () => {
   await fc.assert(
     fc.asyncProperty(tables, partSizes, fc.nat(), async (rows, size, at) => {
       const content = encode(rows);
@@ -41,7 +41,7 @@ test('data that ends early, or goes on behind its last row, is refused', async (
         'ends before its last row',
       );
       await expect(countRows(cut(Buffer.concat([content, Buffer.from('more')]), size))).rejects.toThrow(
-        'goes on behind its last row',
+        'has bytes after its last row',
       );
     }),
   );

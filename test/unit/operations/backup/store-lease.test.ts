@@ -57,7 +57,7 @@ test('the lease of work that was killed counts for ten minutes', async () => {
     await utimes(join(folder, name), then, then);
   };
   await put(abandonedAfter - 90_000);
-  await expect(withStoreLease(store, 'removal', nothing)).rejects.toThrow('if it was killed, in 2 minutes');
+  await expect(withStoreLease(store, 'removal', nothing)).rejects.toThrow('If that command was killed, wait 2 minutes');
   await put(abandonedAfter + 1000);
   await withStoreLease(store, 'removal', nothing);
   expect(await leases()).toEqual([]);

@@ -35,7 +35,7 @@ import type { TextWriter } from './text-writer.ts';
 import { columnsOf, writerFor, type FileColumn, type TextFormat } from './text-writers.ts';
 import { workbookFile } from './workbook-file.ts';
 
-export interface ExporterOptions {
+interface ExporterOptions {
   readonly copies: Copies;
   readonly room: Room;
   readonly columnar: Columnar;

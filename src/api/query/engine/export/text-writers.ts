@@ -1,6 +1,5 @@
 /** Writes rows as the text of a file. */
 import { DelimitedRowWriter, type WrittenColumn } from '../../../../language/formats/delimited-row-writer.ts';
-import { ExcelCsvWriter } from '../../../../language/formats/excel-csv-writer.ts';
 import { eachCell } from '../../../../language/values/row-text.ts';
 import { decodeString } from '../../../../language/values/json-text.ts';
 import type { CsvForm, ExportFormat } from '../../language/export-format.ts';
@@ -25,9 +24,9 @@ export function writerFor(
 ): TextWriter {
   switch (format) {
     case 'csv':
-      return csv.excel ? forExcel(csv.delimiter, columns) : delimited(csv.delimiter, columns);
+      return delimited(csv, columns);
     case 'tsv':
-      return delimited('\t', columns);
+      return delimited({ delimiter: '\t', excel: false }, columns);
     case 'ndjson':
       return new JsonWriter('', '\n', isPart ? columns : null);
     case 'json':
@@ -37,26 +36,13 @@ export function writerFor(
   }
 }
 
-function delimited(delimiter: CsvForm['delimiter'], columns: readonly WrittenColumn[]): TextWriter {
-  const writer = new DelimitedRowWriter(delimiter, columns);
+function delimited({ delimiter, excel }: CsvForm, columns: readonly WrittenColumn[]): TextWriter {
+  const writer = new DelimitedRowWriter(delimiter, columns, excel);
   return {
     begin: writer.take().toString(),
     before: '',
     behind: '\n',
-    takesIdBefore: true,
-    add: (rows) => writer.add(rows),
-    take: () => writer.take(),
-    end: '',
-  };
-}
-
-function forExcel(delimiter: string, columns: readonly WrittenColumn[]): TextWriter {
-  const writer = new ExcelCsvWriter(delimiter, columns);
-  return {
-    begin: writer.take().toString(),
-    before: '',
-    behind: '\n',
-    takesIdBefore: false,
+    takesIdBefore: !excel,
     add: (rows) => writer.add(rows),
     take: () => writer.take(),
     end: '',

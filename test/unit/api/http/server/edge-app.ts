@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import type { App } from '../../../../../src/api/http/server/app-type.ts';
 import { buildApp, type AppDependencies } from '../../../../../src/api/http/server/app.ts';
 
-export interface LogLine {
+interface LogLine {
   readonly level: number;
   readonly msg: string;
   readonly [key: string]: unknown;

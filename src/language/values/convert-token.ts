@@ -1,0 +1,60 @@
+/** Values under another type of their column (docs/decisions/0077). Values are JSON texts. */
+import { fitCell } from './cell-value.ts';
+import { isArrayType, itemKind, type ColumnType, type ScalarKind } from './column-type.ts';
+import { fitToken, widenToken } from './fit-value.ts';
+import { decodeString, elementsOf } from './json-text.ts';
+import { isAtMost } from './lattice.ts';
+import { plainCells } from './rule.ts';
+
+const quote = 34;
+const bracket = 91;
+
+/** Whether every value of one type fits the other. Markdown is text, so it takes what a string takes. */
+export function isSafe(from: ColumnType, to: ColumnType): boolean {
+  return isAtMost(from, withoutMarkdown(to));
+}
+
+function withoutMarkdown(type: ColumnType): ColumnType {
+  return type === 'markdown' ? 'string' : type === 'array<markdown>' ? 'array<string>' : type;
+}
+
+/**
+ * Converts a value from how one type presents it to how another one does; undefined if it does not fit. A text fits as
+ * a cell of CSV with this text does, and an array of one item where one value is expected as that item does.
+ */
+export function convertToken(token: string, from: ColumnType, to: ColumnType): string | undefined {
+  if (isSafe(from, to)) return widenToken(token, from, to);
+  const isArray = token.charCodeAt(0) === bracket;
+  if (isArrayType(to))
+    return isArray ? arrayAs(token, itemKind(to)) : wrapped(scalarAs(token, itemKind(to)), token, to);
+  if (!isArray) return scalarAs(token, to);
+  const elements = elementsOf(token);
+  return elements.length === 1 ? scalarAs(elements[0]!, to) : undefined;
+}
+
+function arrayAs(token: string, item: ScalarKind): string | undefined {
+  const elements: string[] = [];
+  for (const element of elementsOf(token)) {
+    const fitted = element === 'null' ? undefined : scalarAs(element, item);
+    if (fitted === undefined) return undefined;
+    elements.push(fitted);
+  }
+  return `[${elements.join(',')}]`;
+}
+
+/** A value as an array of one item; a text that is no such item may be the JSON text of an array. */
+function wrapped(item: string | undefined, token: string, to: ColumnType): string | undefined {
+  if (item !== undefined) return `[${item}]`;
+  return token.charCodeAt(0) === quote ? fitText(decodeString(token), to) : undefined;
+}
+
+function scalarAs(token: string, to: ScalarKind): string | undefined {
+  if (token.charCodeAt(0) !== quote) return fitToken(token, to, false);
+  // Only a cell of text can be a text; within `json` a text is one.
+  return to === 'string' || to === 'markdown' || to === 'json' ? token : fitText(decodeString(token), to);
+}
+
+/** An empty text is no number, date or array, and `fitCell` is never asked for one. */
+function fitText(text: string, to: ColumnType): string | undefined {
+  return text === '' ? undefined : fitCell(text, to, false, plainCells);
+}
