@@ -26,7 +26,7 @@ const settleDelay = 60_000;
 export const lostMessage = 'The request did not reach the log in time. It changed nothing.';
 
 /** The message of a job whose rows should have been tried first, by a request that ended before that. */
-const untriedMessage = 'The rows of the table were not tried with the new types. It changed nothing.';
+const untriedMessage = 'The rows of the table were not tried with the new types. The request changed nothing.';
 
 export type JobState =
   | { readonly status: 'running' }
