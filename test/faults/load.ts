@@ -4,7 +4,7 @@ import type { RecordedTable } from './recorded-table.ts';
 /** How often each step is taken, in relation to the others. */
 export type Mix = Readonly<Partial<Record<Step, number>>>;
 
-export type Step = keyof typeof steps;
+type Step = keyof typeof steps;
 
 /** Random numbers from 0 to 1 that are the same for the same seed (the generator is known as mulberry32). */
 export function randomFrom(seed: number): () => number {

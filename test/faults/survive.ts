@@ -9,7 +9,7 @@ import { randomFrom, work, type Mix } from './load.ts';
 import { createRecordedTable, findCreationProblems, historyOf, RecordedTable } from './recorded-table.ts';
 import type { verify } from './verify.ts';
 
-export const mix: Mix = {
+const mix: Mix = {
   patch: 12,
   add: 4,
   delete: 3,

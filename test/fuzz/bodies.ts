@@ -50,7 +50,7 @@ export function makeBody({ requestBody }: OperationObject, isHostile: boolean, i
 }
 
 /** A value that fits a schema. The names of properties decide what a value is about. */
-export function sample(schema: Schema, ingredients: Ingredients, name = ''): unknown {
+function sample(schema: Schema, ingredients: Ingredients, name = ''): unknown {
   const { random, document, marker } = ingredients;
   const { $ref, anyOf, type, properties = {}, required = [], items } = schema;
   if ($ref === '#/components/schemas/InputRow') return sampleRow(ingredients);

@@ -55,7 +55,7 @@ export class Things {
 }
 
 /** The tokens of a team. */
-export interface Tokens {
+interface Tokens {
   readonly full: string;
   readonly readOnly: string;
   /** For the app `shop` only. */

@@ -33,7 +33,7 @@ export function typeInSchema(type: string): unknown {
 }
 
 /** Whether narrow <= wide in the lattice of types. */
-export function isBelow(narrow: string, wide: string): boolean {
+function isBelow(narrow: string, wide: string): boolean {
   if (narrow === wide || wide === 'json') return true;
   const [narrowItem, wideItem] = [itemOf(narrow), itemOf(wide)];
   if (wideItem !== null) {

@@ -18,13 +18,13 @@ export interface ActiveAlert {
 }
 
 /** Whether a scrape of a target succeeded; `unknown` before the first. */
-export interface Target {
+interface Target {
   readonly health: 'up' | 'down' | 'unknown';
   readonly lastError: string;
   readonly labels: Readonly<Record<string, string>>;
 }
 
-export interface Series {
+interface Series {
   readonly metric: Readonly<Record<string, string>>;
   /** The time, and the value as text. */
   readonly value: readonly [number, string];

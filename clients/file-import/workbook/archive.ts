@@ -9,7 +9,7 @@ import { MalformedFile } from '../malformed-file.ts';
 configure({ useWebWorkers: false });
 
 /** Maximum of unpacked bytes of a part, by its kind. */
-export const partBytesMax = { sheet: 4 * 2 ** 30, texts: 256 * 2 ** 20, other: 16 * 2 ** 20 } as const;
+const partBytesMax = { sheet: 4 * 2 ** 30, texts: 256 * 2 ** 20, other: 16 * 2 ** 20 } as const;
 type PartKind = keyof typeof partBytesMax;
 
 /**

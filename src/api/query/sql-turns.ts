@@ -13,7 +13,7 @@ const convictedMs = 600_000;
  * What the death of the process means for a query that was at work in it. `convicted`: the query ended it;
  * `team_convicted`: that, or another query of its team, did. `suspect` and `innocent`: the query is to be asked again.
  */
-export type Verdict = 'convicted' | 'team_convicted' | 'suspect' | 'innocent';
+type Verdict = 'convicted' | 'team_convicted' | 'suspect' | 'innocent';
 
 /** One query, from when it was asked until it is answered. */
 export interface SqlTurn {

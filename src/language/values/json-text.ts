@@ -7,7 +7,7 @@ import { isDigit } from './scan-text.ts';
 const quote = 34;
 const backslash = 92;
 
-export function isBlank(code: number): boolean {
+function isBlank(code: number): boolean {
   return code === 32 || code === 10 || code === 13 || code === 9;
 }
 

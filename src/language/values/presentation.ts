@@ -17,8 +17,7 @@ import { stringLikeTypes } from './string-types.ts';
 import { columnPlaces, typeAt } from './table-schema.ts';
 import type { SchemaColumn, TableSchema } from './table-schema.ts';
 
-export { fitToken, widenToken } from './fit-value.ts';
-export { applyPatch, sameCell } from './patch-row.ts';
+export { applyPatch } from './patch-row.ts';
 
 const quote = 34;
 

@@ -13,7 +13,7 @@ import type { Loading, Model } from '../../../src/log/model.ts';
 import { storing } from '../../../src/log/batch/statements.ts';
 import { UndoMap, type UndoJournal } from '../../../src/log/batch/undo-journal.ts';
 
-export interface Counter {
+interface Counter {
   readonly teamId: string;
   readonly count: number;
   /** How many counters were stored when the team was last resumed. */

@@ -19,7 +19,7 @@ export interface Principal {
 }
 
 /** The identity behind the token of an operator. */
-export interface Operator {
+interface Operator {
   /** An operator belongs to no team. */
   readonly teamId: null;
   readonly tokenId: string;

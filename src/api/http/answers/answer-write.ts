@@ -14,7 +14,7 @@ import { setVersion } from '../requests/versions.ts';
 const json = 'application/json; charset=utf-8';
 
 /** The header `x-service-asynchronous`. */
-export const asynchronous = z.enum(['true', 'false'], { error: 'must be true or false' });
+const asynchronous = z.enum(['true', 'false'], { error: 'must be true or false' });
 
 /** Whether the client accepts a job as the answer. Throws HttpError for a malformed header. */
 export function readAsynchronous(request: FastifyRequest): boolean {

@@ -48,7 +48,7 @@ function describeIssue(issue: z.core.$ZodIssue, part: string): string {
 }
 
 /** `['rows', 3, 'age']` gives `rows[3].age`. */
-export function placeOf(path: readonly PropertyKey[], part: string): string {
+function placeOf(path: readonly PropertyKey[], part: string): string {
   return path.reduce<string>((place, key) => {
     if (typeof key === 'number') return `${place}[${key}]`;
     return place === '' ? String(key) : `${place}.${String(key)}`;

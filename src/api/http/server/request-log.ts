@@ -83,7 +83,7 @@ function teamOf(request: FastifyRequest): string | null {
 }
 
 /** The path without the query. */
-export function pathOf(request: FastifyRequest): string {
+function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0]!;
 }
 

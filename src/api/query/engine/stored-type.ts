@@ -125,7 +125,7 @@ export function storedType(type: ColumnType): StoredType {
 }
 
 /** How the items of a column of arrays are stored. */
-export function itemOf(type: ColumnType & `array<${ScalarKind}>`): StoredType {
+function itemOf(type: ColumnType & `array<${ScalarKind}>`): StoredType {
   return storedType(itemKind(type));
 }
 

@@ -2,7 +2,7 @@
 import { readCondition, type Condition } from './condition.ts';
 import { malformed } from './query-error.ts';
 
-export interface SortKey {
+interface SortKey {
   /** The ID of a column, or the name of an aggregate. */
   readonly column: string;
   readonly descending: boolean;

@@ -11,7 +11,8 @@ import type { SchemaErrorMode } from '../../../../src/language/values/decide-sch
 import { decideSchema } from '../../../../src/language/values/decide-schema.ts';
 import { isAtMost } from '../../../../src/language/values/lattice.ts';
 import type { Profile } from '../../../../src/language/values/profile.ts';
-import { holdsCells, isPlain, presenterOf, widenToken } from '../../../../src/language/values/presentation.ts';
+import { widenToken } from '../../../../src/language/values/fit-value.ts';
+import { holdsCells, isPlain, presenterOf } from '../../../../src/language/values/presentation.ts';
 import { parseRow } from '../../../../src/language/values/row-text.ts';
 import { currentRule, plainCells } from '../../../../src/language/values/rule.ts';
 import { currentType, findColumn, schemaOf } from '../../../../src/language/values/table-schema.ts';
