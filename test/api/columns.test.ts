@@ -196,6 +196,23 @@ describe('another type', () => {
     });
   });
 
+  test('takes effect on a large table that others write to without a pause', async () => {
+    const table = await createTable(client(), manyRows({ n: 5, t: '5' }));
+    let writing = true;
+    const write = async (row: string): Promise<void> => {
+      for (let n = 0; writing; n += 1) {
+        expect((await client().patch(`${table.path}/${row}`, { n })).status).toBe(200);
+        if (n % 5 === 0) expect((await client().post(table.path, [{ n, t: n }])).status).toBe(201);
+      }
+    };
+    const writers = [table.rowIds[0]!, table.rowIds[1]!].map(write);
+    const answer = await change(table, { columns: [{ id: 't', type: 'number' }] });
+    writing = false;
+    await Promise.all(writers);
+    expect(outcomeOf(answer)).toBe('200');
+    expect((await rowsOf(table)).every((row) => typeof (row as { t: unknown }).t === 'number')).toBe(true);
+  });
+
   test('of several columns counts for each', async () => {
     const table = await createTable(client(), [
       { a: 'x', b: '1' },

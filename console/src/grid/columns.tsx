@@ -10,6 +10,7 @@ import type {
 import type { ReactElement } from 'react';
 import { textOfType, titleOf, type Column } from '../tables/column-types.ts';
 import { Cell } from './cell.tsx';
+import { ColumnMenu, opensMenu, type ColumnTask } from './column-menu.tsx';
 import { textOfCell } from './cell-text.ts';
 import { filterOptionsOf, isSortable } from './filters.ts';
 import { hasSeveral, isWithin, type Block } from './range.ts';
@@ -24,12 +25,14 @@ export function describeColumn(
   canWrite: boolean,
   range: { readonly current: Block | null },
   valueSetter: (params: ValueSetterParams<GridRow>) => boolean,
+  onTask: (task: ColumnTask) => void,
 ): ColDef<GridRow> {
   const kind = textOfType(column.type);
   return {
     colId: column.id,
     headerTooltip: `${column.id}: ${kind}`,
-    ...headerOf(titleOf(column), kind),
+    ...headerOf(titleOf(column), kind, canWrite ? <ColumnMenu column={column} onTask={onTask} /> : null),
+    suppressHeaderKeyboardEvent: ({ event }) => opensMenu(event),
     // By a getter, because `field` would take a dot in an ID for a path.
     valueGetter: ({ data }) => data?.[column.id],
     valueFormatter: ({ value }) => textOfCell(value),
@@ -63,19 +66,30 @@ export function describeColumn(
 }
 
 /** The header of a column: its title, with its type below. */
-export function headerOf(title: string, kind: string): ColDef {
+export function headerOf(title: string, kind: string, menu: ReactElement | null = null): ColDef {
   return {
     headerName: title,
     headerClass: kind === 'number' ? 'ag-right-aligned-header' : '',
-    headerComponentParams: { innerHeaderComponent: ColumnHead, innerHeaderComponentParams: { kind } },
+    headerComponentParams: { innerHeaderComponent: ColumnHead, innerHeaderComponentParams: { kind, menu } },
   };
 }
 
-function ColumnHead({ displayName, kind }: { readonly displayName: string; readonly kind: string }): ReactElement {
+function ColumnHead({
+  displayName,
+  kind,
+  menu,
+}: {
+  readonly displayName: string;
+  readonly kind: string;
+  readonly menu: ReactElement | null;
+}): ReactElement {
   return (
-    <span className="column-head">
-      <span>{displayName}</span> <small>{kind}</small>
-    </span>
+    <>
+      <span className="column-head">
+        <span>{displayName}</span> <small>{kind}</small>
+      </span>
+      {menu}
+    </>
   );
 }
 

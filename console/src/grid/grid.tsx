@@ -17,6 +17,8 @@ import { showCount } from '../ui/format.ts';
 import { useNotices } from '../ui/notices.tsx';
 import { useWholeCell } from './whole-cell.tsx';
 import { cellOfText, textOfCell } from './cell-text.ts';
+import { ColumnDialog } from './column-dialogs.tsx';
+import type { ColumnTask } from './column-menu.tsx';
 import { describeColumn } from './columns.tsx';
 import { Editing } from './editing.ts';
 import { ConflictDialog, MisfitDialog, type OpenConflict, type OpenMisfit } from './conflict-dialog.tsx';
@@ -74,11 +76,13 @@ interface GridProps {
   readonly canWrite: boolean;
   readonly onStatus: (changes: Partial<GridStatus>) => void;
   readonly onWritten: () => void;
+  /** Called when a change of columns has taken effect. */
+  readonly onChanged: () => void;
   readonly ref: Ref<GridHandle>;
 }
 
 /** The rows of a table of any size. Only the visible rows are read. */
-export function Grid({ table, description, canWrite, onStatus, onWritten, ref }: GridProps): ReactElement {
+export function Grid({ table, description, canWrite, onStatus, onWritten, onChanged, ref }: GridProps): ReactElement {
   const notices = useNotices();
   const api = useRef<GridApi<GridRow> | null>(null);
   const reader = useRef(new RowsReader(table, {}));
@@ -91,6 +95,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
   const [conflict, setConflict] = useState<OpenConflict | null>(null);
   const [conflicts, setConflicts] = useState<readonly RowConflict[]>([]);
   const [misfit, setMisfit] = useState<OpenMisfit | null>(null);
+  const [task, setTask] = useState<ColumnTask | null>(null);
   const whole = useWholeCell(canWrite);
   const [editing] = useState(() => new Editing());
   const { columns } = description.schema;
@@ -250,7 +255,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
   const columnDefs = useMemo(
     () =>
       columns.map((column) =>
-        describeColumn(column, canWrite, range, (params) => setValue(params, textOfType(column.type))),
+        describeColumn(column, canWrite, range, (params) => setValue(params, textOfType(column.type)), setTask),
       ),
     [columns, canWrite],
   );
@@ -438,6 +443,15 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, ref }:
         />
       </div>
       {whole.dialog}
+      {task !== null && (
+        <ColumnDialog
+          task={task}
+          table={table}
+          description={description}
+          onChanged={onChanged}
+          onClose={() => setTask(null)}
+        />
+      )}
       {conflict !== null && (
         <ConflictDialog
           conflict={conflict}

@@ -135,6 +135,7 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
         canWrite={canWrite}
         onStatus={onStatus}
         onWritten={onWritten}
+        onChanged={() => void description.refetch().then(() => grid.current?.refresh())}
       />
       {status.problem !== null && (
         <p className="no-rows" role="alert">
