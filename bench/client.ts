@@ -109,6 +109,7 @@ const workloads: Record<Workload, StepMaker> = {
   get: getSteps,
   list: listSteps,
   patch: patchSteps,
+  batch: batchSteps,
   add: addSteps,
 };
 
@@ -143,6 +144,21 @@ function patchSteps(target: Target, { path, rowIDs }: Table, random: Random): (c
     const bodyHead = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
     expectStatus(200, await connection.send(`${beforeID}${rowID}${afterID}${bodyHead}${body}`));
     return 1;
+  };
+}
+
+/** Sets one column of 1,000 random rows to new values, with one request. */
+function batchSteps(target: Target, { path, rowIDs }: Table, random: Random): (connection: Connection) => Step {
+  const requestHead = head(target, 'POST', `${path}/batch`);
+  return (connection) => async () => {
+    const chosen = new Set<string>();
+    while (chosen.size < rowsPerRequest) chosen.add(rowIDs[below(random, rowIDs.length)]!);
+    const operations = [...chosen].map(
+      (rowID) => `{"op":"patch","rowID":"${rowID}","row":{"seats":${1_000_000 + patches++}}}`,
+    );
+    const body = Buffer.from(`{"operations":[${operations.join(',')}]}`);
+    expectStatus(200, await connection.send(withBody(requestHead, body)));
+    return rowsPerRequest;
   };
 }
 

@@ -60,7 +60,9 @@ async function measureRounds(
 ): Promise<{ figures: Rounds; processor: Record<Side, ProcessorRounds> }> {
   const { workload } = measurement;
   const writesToKafka = (side: Side): boolean => {
-    return log === 'kafka' && side === 'service' && (workload === 'patch' || workload === 'add');
+    return (
+      log === 'kafka' && side === 'service' && (workload === 'patch' || workload === 'batch' || workload === 'add')
+    );
   };
   const figures: Rounds = { yardstick: [], service: [] };
   const processor = { yardstick: { own: [], postgres: [] }, service: { own: [], postgres: [] } } as Record<

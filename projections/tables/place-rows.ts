@@ -163,11 +163,12 @@ function placeSegments(
       return { presented: isPlain(form, schema, at.version) ? table.schemaVersion : null, cells: holdsCells(form) };
     }),
   );
-  const extents = segments.map(({ key, profile, ids }, ordinal): Extent => ({
+  const firstOrdinal = tables.nextOrdinal(table.id, at.version);
+  const extents = segments.map(({ key, profile, ids }, place): Extent => ({
     key: tables.newKey(),
     tableId: table.id,
     version: at.version,
-    ordinal,
+    ordinal: firstOrdinal + place,
     generation: table.generation,
     schemaVersion: table.schemaVersion,
     wrap,
@@ -247,7 +248,7 @@ function placeFew(
         key: tables.newKey(),
         tableId: table.id,
         version: at.version,
-        ordinal: 0,
+        ordinal: tables.nextOrdinal(table.id, at.version),
         generation: table.generation,
         schemaVersion: table.schemaVersion,
         wrap: false,

@@ -112,9 +112,12 @@ const selectVersion: Statement<{ version: bigint }> = {
   text: 'select version from tables where id = $1 and team_id = $2 and not deleted',
 };
 
-const selectTarget: Statement<Target & { readonly columns: string; readonly gaps: string }> = {
+const selectTarget: Statement<
+  Target & { readonly rowBytesMax: number; readonly columns: string; readonly gaps: string }
+> = {
   name: 'read_target',
-  text: `select tables.version, teams.suspended, schemas.columns, progress.gaps from tables
+  text: `select tables.version, tables.row_bytes_max as "rowBytesMax", teams.suspended, schemas.columns, progress.gaps
+    from tables
     join teams on teams.id = tables.team_id join progress on progress.partition = teams.partition
     join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
     where tables.id = $1 and tables.team_id = $2 and not tables.deleted`,
@@ -124,6 +127,8 @@ const selectTarget: Statement<Target & { readonly columns: string; readonly gaps
 interface FoundTarget {
   /** Without columns if the team has no such table. */
   readonly schema: TableSchema;
+  /** No row of the table has more bytes. */
+  readonly rowBytesMax: number;
   /** Why the committed state refuses the request, whatever its rows are; null if it does not. */
   readonly refusal: Refusal | null;
 }
@@ -197,9 +202,11 @@ export class TableQueries {
     const {
       rows: [found],
     } = await this.#database.reader.query(selectTarget, [tableId, teamId]);
-    if (found === undefined) return { schema: { columns: [] }, refusal: refusalOf(null, ifMatch, { gaps: [] }) };
+    if (found === undefined)
+      return { schema: { columns: [] }, rowBytesMax: 0, refusal: refusalOf(null, ifMatch, { gaps: [] }) };
     return {
       schema: decodeSchema(JSON.parse(found.columns)),
+      rowBytesMax: found.rowBytesMax,
       refusal: refusalOf(found, ifMatch, { gaps: readGaps(found.gaps) }),
     };
   }

@@ -111,6 +111,14 @@ export class TablesState {
   }
 
   /**
+   * The ordinal of the next extent that the event of this version adds to a table. The parts of an event count on: they
+   * have one version.
+   */
+  nextOrdinal(tableId: string, version: bigint): number {
+    return this.#extents.countOf(tableId, version);
+  }
+
+  /**
    * Which row IDs the event of this version issued under this ordinal, in any generation of the table. Null: none, or
    * the issuer was not loaded.
    */

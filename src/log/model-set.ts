@@ -1,25 +1,31 @@
 /** A list of models, indexed by the events that they decide and by the changes that they apply. */
 import type { Event, EventData, EventType } from '../language/events/event.ts';
+import { profileOf } from '../language/events/event-names.ts';
 import { apply, type AnyChange, type Decide, type Decision, type LogPlace } from './batch/decision.ts';
-import type { AnyModel, Models, Sequence } from './model.ts';
+import type { Sequence } from './batch/sequence.ts';
+import type { AnyModel, Models } from './model.ts';
 import type { UndoJournal } from './batch/undo-journal.ts';
 
 /** The states of a batch, by the names of their models. */
 export type States = Readonly<Record<string, unknown>>;
 
+const lineFeed = 10;
+
 type AnyDecide = Decide<States, EventData, AnyChange>;
+type AnySequence = Sequence<EventData, States, AnyChange>;
 type TakeChange = (states: States, change: AnyChange) => void;
 
 export class ModelSet {
   readonly list: readonly (readonly [name: string, model: AnyModel])[];
   readonly #decisions = new Map<string, AnyDecide>();
-  readonly #sequences = new Map<string, Sequence<EventData>>();
+  readonly #sequences = new Map<string, AnySequence>();
   readonly #changes = new Map<string, TakeChange[]>();
   /**
    * The parts of events that were split. The loader's results are stored by part, so the decision must see the same
    * objects.
    */
   readonly #parts = new WeakMap<Event, readonly Event[]>();
+  readonly #contents = new WeakMap<EventData, readonly EventData[]>();
   /** The definitions of the models that every event needs. */
   readonly #asked: {
     readonly [Hook in 'keysAtMost' | 'needs' | 'makes' | 'loadsMuch' | 'isRefused']: readonly NonNullable<
@@ -37,7 +43,7 @@ export class ModelSet {
         this.#refuseSecond(type);
         this.#decisions.set(type, decide);
       }
-      for (const [type, sequence] of Object.entries((model.sequences ?? {}) as Record<string, Sequence<EventData>>)) {
+      for (const [type, sequence] of Object.entries((model.sequences ?? {}) as Record<string, AnySequence>)) {
         this.#refuseSecond(type);
         this.#sequences.set(type, sequence);
       }
@@ -71,7 +77,7 @@ export class ModelSet {
   }
 
   /** How an event is decided that consists of others; null if it does not. */
-  sequenceOf({ type }: EventData): Sequence<EventData> | null {
+  sequenceOf({ type }: EventData): AnySequence | null {
     return this.#sequences.get(type) ?? null;
   }
 
@@ -81,14 +87,27 @@ export class ModelSet {
     if (sequence === null) return [event];
     let parts = this.#parts.get(event);
     if (parts === undefined) {
-      parts = sequence.partsOf(event.data).map((data) => ({ ...event, data }));
+      parts = withBodies(event, this.#partsOfData(event.data));
       this.#parts.set(event, parts);
     }
     return parts;
   }
 
+  /** What is to be loaded for an event: its parts and, if it is opened before them, the event itself. */
+  loadedFor(event: Event): readonly Event[] {
+    const parts = this.partsOf(event);
+    return this.sequenceOf(event.data)?.open === undefined ? parts : [event, ...parts];
+  }
+
   #partsOfData(data: EventData): readonly EventData[] {
-    return this.sequenceOf(data)?.partsOf(data) ?? [data];
+    const sequence = this.sequenceOf(data);
+    if (sequence === null) return [data];
+    let parts = this.#contents.get(data);
+    if (parts === undefined) {
+      parts = sequence.partsOf(data);
+      this.#contents.set(data, parts);
+    }
+    return parts;
   }
 
   /**
@@ -150,4 +169,29 @@ export class ModelSet {
   loadsAhead(data: EventData): boolean {
     return this.#partsOfData(data).some(({ type }) => this.#loadsAhead.has(type));
   }
+}
+
+/** Parts of an event, each with its own rows of the event's body. That is decompressed once, if anybody reads rows. */
+function withBodies(event: Event, contents: readonly EventData[]): Event[] {
+  let whole: { readonly bytes: Uint8Array; readonly ends: readonly number[] } | undefined;
+  let rowsBefore = 0;
+  return contents.map((data) => {
+    const first = rowsBefore;
+    const end = (rowsBefore += profileOf(data)?.rows ?? 0);
+    const body = (): Uint8Array => {
+      whole ??= splitRows(event.body());
+      const { bytes, ends } = whole;
+      return first === end
+        ? bytes.subarray(0, 0)
+        : bytes.subarray(first === 0 ? 0 : ends[first - 1]! + 1, ends[end - 1]);
+    };
+    return { ...event, data, body };
+  });
+}
+
+/** Where each of some rows ends that line feeds separate. */
+function splitRows(bytes: Uint8Array): { readonly bytes: Uint8Array; readonly ends: readonly number[] } {
+  const ends: number[] = [];
+  for (let at = bytes.indexOf(lineFeed); at >= 0; at = bytes.indexOf(lineFeed, at + 1)) ends.push(at);
+  return { bytes, ends: [...ends, bytes.length] };
 }

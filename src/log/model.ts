@@ -11,11 +11,10 @@ import type { BoundStatement } from '../storage/database/combine.ts';
 import type { Database } from '../storage/database/database.ts';
 import type { Tx } from '../storage/database/pipelined-client.ts';
 import type { Event, EventData, EventOf, EventType } from '../language/events/event.ts';
-import type { Outcome } from '../language/events/outcome.ts';
-import type { Refusal } from '../language/values/refusal.ts';
 import type { Steps } from '../language/time-slices.ts';
-import type { AnyChange, Decide, LogPlace } from './batch/decision.ts';
+import type { AnyChange, Decide } from './batch/decision.ts';
 import type { KeyReservation } from './batch/local-keys.ts';
+import type { Sequence } from './batch/sequence.ts';
 import type { Section } from './compare/section.ts';
 import type { Comparison } from './compare/comparison.ts';
 import type { DigestedUnits } from './compare/digested-units.ts';
@@ -45,21 +44,6 @@ export interface Loading<States, Remembered, Committed> {
  */
 export type RemoveGarbage = (database: Database, later: number, isFilled?: boolean) => Promise<number>;
 
-/**
- * How an event that consists of other events is decided. Each part sees the changes of the parts before it. If one part
- * is refused, the whole event is refused and no part changes anything. All parts are loaded before the first one is
- * decided, so no part may need what an earlier one makes (`Model.needs`). All parts have the version of the event. So
- * at most one part may add rows to a table, and at most one may change its schema.
- */
-export interface Sequence<E extends EventData> {
-  /** The parts of the event, in order. All have the event's place in the log. */
-  partsOf(data: E): readonly EventData[];
-  /** The outcome once all parts were applied. `outcomes`: those of the parts, in order. */
-  outcomeOf(outcomes: readonly Outcome[], at: LogPlace): Outcome;
-  /** The refusal of the event, made from the refusal of one part, counted from 0. */
-  refusalOf(refusal: Refusal, part: number): Refusal;
-}
-
 /** Kinds of garbage by name. Metrics show the names, so each is unique over all models. */
 export type Garbage = Readonly<Record<string, RemoveGarbage>>;
 
@@ -75,7 +59,7 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
   /** Decides its events: one pure function for each type. */
   readonly decisions: { readonly [T in EventType]?: Decide<States, EventOf<T>, Change> };
   /** Types of events that consist of other events. */
-  readonly sequences?: { readonly [T in EventType]?: Sequence<EventOf<T>> };
+  readonly sequences?: { readonly [T in EventType]?: Sequence<EventOf<T>, States, Change> };
   /** Applies changes to its state: its own kinds, and kinds of other models that it follows. */
   readonly changes: {
     readonly [Kind in Change['kind']]?: (states: States, change: Extract<Change, { kind: Kind }>) => void;

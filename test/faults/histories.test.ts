@@ -36,7 +36,7 @@ describe('racers', () => {
 });
 
 describe('histories', () => {
-  const small: Mix = { patch: 10, add: 2, delete: 2, head: 2 };
+  const small: Mix = { patch: 10, batch: 4, look: 4, add: 2, delete: 2, head: 2 };
   const all: Mix = { ...small, addBlock: 0.5, addBody: 0.3, addRefused: 0.5 };
 
   test.each([

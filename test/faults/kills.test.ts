@@ -24,7 +24,18 @@ import { chooseVictims, pickVictim, type Victim } from './victims.ts';
 
 const kills = scale.kills;
 const seed = chooseSeed();
-const mix: Mix = { patch: 12, add: 4, delete: 3, head: 1, addBlock: 0.6, addBody: 0.5, addRefused: 0.3, create: 0.3 };
+const mix: Mix = {
+  patch: 12,
+  batch: 5,
+  look: 5,
+  add: 4,
+  delete: 3,
+  head: 1,
+  addBlock: 0.6,
+  addBody: 0.5,
+  addRefused: 0.3,
+  create: 0.3,
+};
 
 let folder: string;
 let server: TestServer;

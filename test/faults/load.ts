@@ -57,6 +57,17 @@ const steps = {
     if (random() < 0.3) await Promise.all([table.delete(row, null), table.patch(row, null)]);
     else await table.delete(row, random() < 0.5 ? null : await table.read(row));
   },
+  /** Some of the rows that all fight for, in a random order, together with an addition. */
+  batch: async ({ table, random, contended, own }: Worker) => {
+    const rows = contended.filter(() => random() < 0.4).toSorted(() => random() - 0.5);
+    if (rows.length === 0) return;
+    const added = await table.batch(rows, random() < 0.1);
+    if (added !== null) own.push(added);
+  },
+  /** All of these rows at one moment. */
+  look: async ({ table, contended }: Worker) => {
+    await table.look(contended);
+  },
   head: async ({ table }: Worker) => {
     await table.head();
   },

@@ -83,6 +83,14 @@ function collectRows(
   for (const call of calls) {
     const { operation } = call;
     if (operation.kind === 'add') add(call, operation.values, operation.rows);
+    if (operation.kind === 'batch') {
+      for (const part of operation.parts) {
+        if (part.kind === 'add') add(call, [part.value], part.row === null ? [] : [part.row]);
+        if (part.kind !== 'patch') continue;
+        writers.set(part.value, call);
+        rows.set(part.value, part.row);
+      }
+    }
     if (operation.kind !== 'patch') continue;
     writers.set(operation.value, call);
     rows.set(operation.value, operation.row);

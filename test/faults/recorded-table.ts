@@ -1,7 +1,7 @@
 /** A table whose clients write down what they do: each call with its place, and what became of it. */
 import type { Answer, Client, Send } from '../support/client.ts';
 import { outcomeOf } from '../support/client.ts';
-import type { Call, History, Operation, WriteOutcome } from '../support/history.ts';
+import type { BatchPart, Call, History, Operation, WriteOutcome } from '../support/history.ts';
 
 /** A table that was asked for. No two have the same name. */
 export interface Creation {
@@ -132,6 +132,41 @@ export class RecordedTable {
       return { kind: 'add', values, rows, outcome: this.#outcome(answer) } as const;
     });
     return operation!.rows;
+  }
+
+  /**
+   * Patches rows and adds one in a batch, which is refused in its middle if `refused`. Returns the ID of the added row;
+   * null unless it is known to be there.
+   */
+  async batch(rows: readonly string[], refused = false): Promise<string | null> {
+    const [added, ...values] = this.newValues(rows.length + 1);
+    const operation = await this.#recorder.record(this.name, async () => {
+      const patches = rows.map((rowID, at) => ({ op: 'patch', rowID, row: { value: values[at] } }));
+      const unknown = { op: 'patch', rowID: rows[0], row: { value: added, size: 'not a number' } };
+      const operations = [...patches.slice(0, 1), { op: 'add', row: { value: added } }, ...patches.slice(1)];
+      const answer = await this.#ask(`/tables/${this.tableId}/batch`, {
+        method: 'POST',
+        body: { operations: refused ? [...operations.slice(0, 2), unknown] : operations },
+      });
+      const row: string | null = answer?.status === 200 ? answer.json.data.rowIDs[1] : null;
+      const parts: BatchPart[] = [
+        { kind: 'add', row, value: added! },
+        ...rows.map((patched, at) => ({ kind: 'patch', row: patched, value: values[at]! }) as const),
+      ];
+      return { kind: 'batch', parts, outcome: this.#outcome(answer) } as const;
+    });
+    return operation!.parts[0]!.row;
+  }
+
+  /** Looks at some rows at one moment. */
+  async look(rows: readonly string[]): Promise<void> {
+    await this.#recorder.record(this.name, async () => {
+      const filter = encodeURIComponent(JSON.stringify({ column: '$rowID', op: 'in', value: rows }));
+      const answer = await this.#send(`?filter=${filter}`);
+      if (answer?.status !== 200) return null;
+      const { data } = answer.json as { readonly data: readonly { $rowID: string; value: string }[] };
+      return { kind: 'look', rows, seen: data.map(({ $rowID: row, value }) => ({ row, value })) } as const;
+    });
   }
 
   /** Makes another table. */

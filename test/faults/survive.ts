@@ -11,6 +11,8 @@ import type { verify } from './verify.ts';
 
 const mix: Mix = {
   patch: 12,
+  batch: 4,
+  look: 4,
   add: 4,
   delete: 3,
   head: 1,

@@ -65,6 +65,7 @@ const eventTypes: Record<EventType, true> = {
   RowsAddRequested: true,
   RowPatchRequested: true,
   RowDeleteRequested: true,
+  TableBatchRequested: true,
 };
 const refusalTypes: Record<RefusalType, true> = {
   request_validation_error: true,

@@ -14,14 +14,26 @@ export function findAmbiguities(calls: readonly Call[]): string[] {
     if (known !== meaning)
       problems.push(`${name} meant ${known}, and means ${meaning} in call ${invoked} of ${client}`);
   };
+  const batches = new Map<string, string>();
+  for (const { operation, client, invoked } of calls) {
+    if (operation.kind !== 'batch') continue;
+    for (const part of operation.parts)
+      if (part.kind !== 'delete') batches.set(part.value, `batch ${invoked} of ${client}`);
+  }
   for (const call of calls) {
     const { operation } = call;
     if (operation.kind === 'read' && operation.seen !== null) {
-      means(`version ${operation.seen.version}`, `${operation.seen.value} in row ${operation.row}`, call);
+      const { version, value } = operation.seen;
+      means(`version ${version}`, batches.get(value) ?? `${value} in row ${operation.row}`, call);
     }
-    if (operation.kind === 'read' || operation.kind === 'head' || operation.outcome.status !== 'applied') continue;
+    if (!('outcome' in operation) || operation.outcome.status !== 'applied') continue;
     const version = `version ${operation.outcome.version}`;
     if (operation.kind === 'patch') means(version, `${operation.value} in row ${operation.row}`, call);
+    else if (operation.kind === 'batch') {
+      means(version, `batch ${call.invoked} of ${call.client}`, call);
+      for (const part of operation.parts)
+        if (part.kind === 'add') means(`row ${part.row}`, `what ${part.value} was added as`, call);
+    }
     // The deletion of a row that is gone is answered with the version of another write.
     else if (operation.kind === 'add')
       operation.rows.forEach((row, at) => {

@@ -4,9 +4,12 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
+import { batch } from '../../commands/batch.ts';
 import { encodeEvent } from '../../src/language/events/event-codec.ts';
 import type { EventData } from '../../src/language/events/event.ts';
+import type { RowRange } from '../../src/language/events/outcome.ts';
 import { formatRowId, type RowAddress } from '../../src/language/events/row-id.ts';
+import { readBatch } from '../../src/language/formats/read-batch.ts';
 import { readPatchRow } from '../../src/language/formats/read-patch-row.ts';
 import { HttpError } from '../../src/api/http/answers/http-error.ts';
 import { NotAppended, ProjectionBug } from '../../src/log/event-log.ts';
@@ -132,7 +135,7 @@ export class SimulatedClient {
     const random = this.#random;
     if (this.#table.load.isQuiet) return;
     const row = random.pick(this.#table.rows);
-    const kind = random.below(20);
+    const kind = random.below(23);
     if (kind < 9) {
       const version = await this.read(row);
       if (version !== null) await this.patch(row, random.chance(0.8) ? version : null);
@@ -142,6 +145,7 @@ export class SimulatedClient {
       const own = this.#own.pop();
       if (own) await this.delete(own);
     } else if (kind < 18) await this.head();
+    else if (kind < 21) await this.batch(row, random.pick(this.#table.rows));
     else await this.read(row);
   }
 
@@ -210,6 +214,33 @@ export class SimulatedClient {
       },
       block.body,
       (outcome) => ({ kind: 'patch', row, value, ifMatch, outcome }),
+    );
+  }
+
+  /** Patches two rows and adds one; it is refused if both are the same, because the first patch changes the row. */
+  async batch(first: Row, second: Row): Promise<void> {
+    const [added, ...values] = Array.from({ length: 3 }, () => this.#newValue());
+    const { teamId, tableId } = this.#table;
+    const patches = [first, second].map(({ id }, at) => ({ op: 'patch', rowID: id, row: { value: values[at] } }));
+    if (first === second) Object.assign(patches[1]!, { ifMatch: '1' });
+    const operations = [patches[0], { op: 'add', row: { value: added } }, patches[1]];
+    const read = readBatch(Buffer.from(JSON.stringify({ operations })));
+    let row: string | null = null;
+    await this.#write(
+      ({ result }) => {
+        row = rowIdOf(result.rows!, 1);
+      },
+      batch({ teamId, tableId, ifMatch: null, body: read, limits }),
+      read.block!.body,
+      (outcome) => ({
+        kind: 'batch',
+        parts: [
+          { kind: 'add', row, value: added! },
+          { kind: 'patch', row: first.id, value: values[0]! },
+          { kind: 'patch', row: second.id, value: values[1]! },
+        ],
+        outcome,
+      }),
     );
   }
 
@@ -341,4 +372,14 @@ export class SimulatedClient {
  */
 function isRefusedByModel(error: unknown): boolean {
   return error instanceof ProjectionBug && (error.cause as { readonly code?: unknown }).code === refusedRowsCode;
+}
+
+/** The ID of the row at a place among these ranges. */
+function rowIdOf(ranges: readonly RowRange[], place: number): string {
+  let before = 0;
+  for (const { version, ordinal, first, count } of ranges) {
+    if (place < before + count) return formatRowId({ version, ordinal, index: first + place - before });
+    before += count;
+  }
+  throw new Error(`there is no row ${place}`);
 }

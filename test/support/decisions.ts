@@ -18,6 +18,9 @@ import type { RowAddress } from '../../src/language/events/row-id.ts';
 import { noPlanLimits, noUsage, type PlanLimits, type Usage } from '../../src/language/events/quota.ts';
 import { eventOf, type Request } from './requests.ts';
 import { createdAt, schemaFrom } from './schema-text.ts';
+import type { Outcome } from '../../src/language/events/outcome.ts';
+import { TimeSlices } from '../../src/language/time-slices.ts';
+import { Decider } from '../../src/log/batch/decider.ts';
 import { UndoJournal } from '../../src/log/batch/undo-journal.ts';
 
 /** The place in the log where events are decided, by default. */
@@ -160,6 +163,7 @@ export function given({
 }
 
 const set = new ModelSet(models);
+const journals = new WeakMap<States, UndoJournal>();
 
 /** A change by any decision. */
 export type Change =
@@ -173,7 +177,10 @@ export type Change =
 
 /** The empty states of a batch. */
 export function openStates(newKey: () => bigint = () => 1n): States {
-  return set.open(newKey, new UndoJournal()) as unknown as States;
+  const journal = new UndoJournal();
+  const states = set.open(newKey, journal) as unknown as States;
+  journals.set(states, journal);
+  return states;
 }
 
 /** Decides an event without applying the changes. */
@@ -198,6 +205,12 @@ export function when(states: States, request: Request, at: LogPlace = here): Dec
   const decision = decide(states, eventOf(request), at);
   change(states, decision.changes);
   return decision;
+}
+
+/** Decides a request that consists of several, and applies its changes, or none. */
+export function whenInOrder(states: States, request: Request, at: LogPlace = here): Promise<Outcome> {
+  const decider = new Decider(set, { ...states }, journals.get(states)!);
+  return decider.decide(eventOf(request), at, new TimeSlices());
 }
 
 /** Loads the content of a stash whose chunks were decided in this state, as an import needs it. */

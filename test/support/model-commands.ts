@@ -101,6 +101,19 @@ export interface Overwrite {
   readonly match: string;
 }
 
+export interface BatchCommand {
+  readonly kind: 'batch';
+  readonly table: number;
+  readonly operations: readonly {
+    readonly op: 'add' | 'patch' | 'delete';
+    readonly row: number;
+    readonly cells: Cells;
+    readonly match: string;
+  }[];
+  readonly mode: Mode;
+  readonly match: string;
+}
+
 /** Changes of columns; many name what is not there. */
 export interface Alter extends ColumnChanges {
   readonly kind: 'alter';
@@ -138,7 +151,7 @@ export interface DeleteStash {
  * A client's request. Numbers and names in it are resolved among the tables, rows and stashes that exist when it is
  * run.
  */
-export type Command = Create | Add | Overwrite | Patch | Delete | Alter | Ask | PutChunk | DeleteStash;
+export type Command = Create | Add | Overwrite | Patch | Delete | BatchCommand | Alter | Ask | PutChunk | DeleteStash;
 
 const place = fc.nat(12);
 const stashArb = fc.constantFrom('s', 't');
@@ -172,6 +185,22 @@ const deleteArb: fc.Arbitrary<Delete> = fc.record({
   kind: fc.constant('delete'),
   table: place,
   row: place,
+  match: matchArb,
+});
+/** Few different rows, so that operations meet. */
+const batchArb: fc.Arbitrary<BatchCommand> = fc.record({
+  kind: fc.constant('batch'),
+  table: place,
+  operations: fc.array(
+    fc.record({
+      op: fc.constantFrom('add', 'patch', 'patch', 'delete'),
+      row: fc.oneof({ weight: 4, arbitrary: fc.nat(3) }, { weight: 1, arbitrary: place }),
+      cells: rowArb,
+      match: fc.constantFrom('none', 'none', 'none', 'fresh', 'stale', 'table'),
+    }),
+    { minLength: 1, maxLength: 6 },
+  ),
+  mode: modeArb,
   match: matchArb,
 });
 const idsArb = fc.uniqueArray(idArb, { maxLength: 1 });
@@ -219,6 +248,7 @@ export const commandArb: fc.Arbitrary<Command> = fc.oneof(
   { weight: 3, arbitrary: addArb },
   { weight: 4, arbitrary: patchArb },
   { weight: 2, arbitrary: deleteArb },
+  { weight: 4, arbitrary: batchArb },
   { weight: 3, arbitrary: alterArb },
   { weight: 2, arbitrary: askArb },
   { weight: 2, arbitrary: overwriteArb },

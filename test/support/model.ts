@@ -24,6 +24,15 @@ export type Outcome =
   | { readonly error: string }
   | { readonly changed: boolean; take(version: bigint, ids: readonly string[]): void };
 
+/** An operation of a batch. */
+export type ModelOperation =
+  | { readonly op: 'add'; readonly cells: Cells }
+  | { readonly op: 'patch'; readonly id: string; readonly cells: Cells; readonly ifMatch: bigint | null }
+  | { readonly op: 'delete'; readonly id: string; readonly ifMatch: bigint | null };
+
+/** Of a row that a batch has changed, while its version is not known: above all others. */
+const pending = 2n ** 64n;
+
 /** No list names a column twice. */
 export interface ColumnChanges {
   readonly remove: readonly string[];
@@ -176,6 +185,60 @@ export class ModelTable {
       take: (version) => {
         this.version = version;
         this.rows = this.rows.filter((each) => each !== row);
+      },
+    };
+  }
+
+  /** `counts`: as the header says them. */
+  batch(
+    operations: readonly ModelOperation[],
+    mode: Mode,
+    ifMatch: bigint | null,
+  ): Outcome & { readonly counts?: string } {
+    if (ifMatch !== null && this.version > ifMatch) return { error: '412 precondition_failed' };
+    const given = operations.flatMap((operation) => ('cells' in operation ? [operation.cells] : []));
+    const fitted = fitRows(this.columns, given, mode);
+    if (typeof fitted === 'string') return { error: fitted };
+    const rows = this.rows.map((row) => ({ ...row, cells: present(row.cells, fitted.columns) }));
+    const fittedRows = fitted.rows.values();
+    const added = new Map<number, (typeof rows)[number]>();
+    const counts = { added: 0, patched: 0, unchanged: 0, deleted: 0 };
+    for (const [at, operation] of operations.entries()) {
+      if (operation.op === 'add') {
+        const row = { id: '', cells: withoutEmpty(fittedRows.next().value!), version: pending };
+        added.set(at, row);
+        rows.push(row);
+        counts.added += 1;
+        continue;
+      }
+      const row = rows.find(({ id }) => id === operation.id);
+      if (row === undefined && operation.op === 'patch') return { error: '404 row_not_found' };
+      if (row !== undefined && operation.ifMatch !== null && row.version > operation.ifMatch)
+        return { error: '412 precondition_failed' };
+      const before = row?.cells;
+      const after =
+        row === undefined || operation.op === 'delete'
+          ? undefined
+          : withoutEmpty(new Map([...row.cells, ...fittedRows.next().value!]));
+      if (isDeepStrictEqual(before, after)) counts.unchanged += 1;
+      else if (after === undefined) {
+        rows.splice(rows.indexOf(row!), 1);
+        counts.deleted += 1;
+      } else {
+        Object.assign(row!, { cells: after, version: pending });
+        counts.patched += 1;
+      }
+    }
+    return {
+      counts: Object.entries(counts)
+        .map(([what, count]) => `${what}=${count}`)
+        .join(', '),
+      changed: counts.unchanged < operations.length || !isDeepStrictEqual(this.columns, fitted.columns),
+      take: (version, ids) => {
+        this.#take(fitted, version);
+        for (const [at, row] of added) this.issued.add((row.id = ids[at]!));
+        this.rows = rows;
+        for (const row of rows) if (row.version === pending) row.version = version;
       },
     };
   }

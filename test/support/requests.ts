@@ -1,7 +1,8 @@
 /** Requests and their rows for decision tests (decisions.ts), as plain values. */
+import { batch } from '../../commands/batch.ts';
 import type { Event, EventData } from '../../src/language/events/event.ts';
 import type { EventRows, RowSource } from '../../src/language/events/row-source.ts';
-import type { RowAddress } from '../../src/language/events/row-id.ts';
+import { formatRowId, type RowAddress } from '../../src/language/events/row-id.ts';
 import type { RowLimits, UploadLimits } from '../../src/language/events/limits.ts';
 import type { RequestedColumnChanges } from '../../src/language/events/table-events.ts';
 import type { StoredFile } from '../../src/language/events/upload-events.ts';
@@ -9,6 +10,7 @@ import { joinRowBodies } from '../../src/language/events/row-bodies.ts';
 import { findRowIdRuns } from '../../src/language/events/row-id-runs.ts';
 import { DelimitedRowReader } from '../../src/language/formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../../src/language/formats/json-row-reader.ts';
+import { readBatch } from '../../src/language/formats/read-batch.ts';
 import { readPatchRow } from '../../src/language/formats/read-patch-row.ts';
 import { emptyProfile } from '../../src/language/values/build-profile.ts';
 import type { SchemaErrorMode } from '../../src/language/values/decide-schema.ts';
@@ -169,6 +171,26 @@ export function patch(row: RowAddress, text: string, asked: Asked = {}): Request
     data: { type: 'RowPatchRequested', ...target, ifMatch, onSchemaError: mode, limits: limitsOf(asked), profile },
     body: bytes,
   };
+}
+
+/** An operation of a batch: adds, patches or deletes a row. `ifMatch` guards the row. */
+export type Operation =
+  | readonly ['add', row: string]
+  | readonly ['patch', row: RowAddress, text: string, ifMatch?: bigint]
+  | readonly ['delete', row: RowAddress, ifMatch?: bigint];
+
+export function batchOf(operations: readonly Operation[], asked: Asked = {}): Request {
+  const { ifMatch = null, mode = 'abort' } = asked;
+  const listed = operations.map((operation) => {
+    if (operation[0] === 'add') return `{"op":"add","row":${operation[1]}}`;
+    const [op, row] = operation;
+    const [text, guard] = op === 'patch' ? [`,"row":${operation[2]}`, operation[3]] : ['', operation[2]];
+    return `{"op":"${op}","rowID":"${formatRowId(row)}"${text}${guard === undefined ? '' : `,"ifMatch":"${guard}"`}}`;
+  });
+  const read = readBatch(Buffer.from(`{"operations":[${listed.join(',')}],"onSchemaError":"${mode}"}`));
+  const limits = limitsOf(asked);
+  const data = batch({ teamId: 'team', tableId: 'table', ifMatch, body: read, limits });
+  return { data, body: read.block?.body };
 }
 
 export interface AskedPatch {

@@ -51,6 +51,8 @@ interface Shape {
   readonly versioned: boolean;
   /** Whether the answer may be CSV. */
   readonly csv?: true;
+  /** Headers of answers other than 202. */
+  readonly headers?: Readonly<Record<string, RegExp>>;
 }
 
 const jobId: Check = (value) => typeof value === 'string' && /^[\w-]{92}$/.test(value);
@@ -204,6 +206,12 @@ const shapes: readonly Shape[] = [
     bodies: { 201: exactly({ data: added }), 202: exactly({ data: exactly({ jobID: jobId }) }) },
   },
   {
+    route: /^POST \/tables\/[^/]*\/batch$/,
+    versioned: true,
+    bodies: { 200: exactly({ data: added }), 202: exactly({ data: exactly({ jobID: jobId }) }) },
+    headers: { 'tablog-rows': /^added=\d+, patched=\d+, unchanged=\d+, deleted=\d+$/ },
+  },
+  {
     route: /^POST \/tables\/[^/]*\/query$/,
     versioned: true,
     csv: true,
@@ -304,6 +312,8 @@ function problemOfSuccess({ method, path, status, headers, text: body }: Exchang
     const vary = (headers.get('vary') ?? '').toLowerCase().split(/, */);
     if (!vary.includes('accept-encoding') || !vary.includes('authorization')) return 'another Vary';
   }
+  for (const [header, form] of Object.entries(status === 202 ? {} : (shape.headers ?? {})))
+    if (!form.test(headers.get(header) ?? '')) return `another ${header}`;
   if (check === null) return body === '' ? null : 'a body';
   if (headers.get('content-type') === 'text/csv; charset=utf-8')
     return shape.csv === true && body.endsWith('\n') ? null : 'CSV';

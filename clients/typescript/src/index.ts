@@ -1,3 +1,4 @@
+export type { Changed, RowOperation } from './batch.ts';
 export {
   Columns,
   type ChangeTypeOptions,

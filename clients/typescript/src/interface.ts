@@ -112,6 +112,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/tables/{tableID}/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change rows in a batch
+         * @description Adds, patches and deletes rows in one step, and gives one version: either every operation takes effect, in order, or none does. An operation sees what the operations before it did. The message of an error begins with the place, like `operations[3].row.age`. An `ifMatch` guards one row, `If-Match` the whole table.
+         */
+        post: operations["changeRows"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/tables/{tableID}/rows/{rowID}": {
         parameters: {
             query?: never;
@@ -2322,6 +2342,11 @@ export interface components {
          */
         "Link.at-times": string;
         /**
+         * @description How many operations of a batch added, patched or deleted a row, and how many changed nothing.
+         * @example added=3, patched=10, unchanged=2, deleted=1
+         */
+        "Tablog-Rows": string;
+        /**
          * @description Whether a browser shows or saves the file, and the name of the file.
          * @example inline; filename="photo.png"
          */
@@ -3205,6 +3230,117 @@ export interface operations {
             429: components["responses"]["429.rate_limited.head"];
             500: components["responses"]["500.internal_error.head"];
             503: components["responses"]["503.service_unavailable.head"];
+        };
+    };
+    changeRows: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A version, like `"42"`. The request takes effect only if the table has not changed since then. */
+                "If-Match"?: string;
+                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
+                "Idempotency-Key"?: string;
+                /** @description Whether the service may answer with a job before the request has taken effect. It need not do so. */
+                "x-service-asynchronous"?: "true" | "false";
+                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
+                "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
+            };
+            path: {
+                /**
+                 * @description The ID of a table.
+                 * @example 0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e
+                 */
+                tableID: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    operations: ({
+                        /** @constant */
+                        op: "add";
+                        row: components["schemas"]["InputRow"];
+                    } | {
+                        /** @constant */
+                        op: "patch";
+                        /** @description The ID of the row. */
+                        rowID: string;
+                        row: components["schemas"]["InputRow"];
+                        /** @description A version: the operation is refused if the row has changed since then. */
+                        ifMatch?: string;
+                    } | {
+                        /** @constant */
+                        op: "delete";
+                        /** @description The ID of the row. */
+                        rowID: string;
+                        /** @description A version: the operation is refused if the row has changed since then. */
+                        ifMatch?: string;
+                    })[];
+                    /**
+                     * @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit.
+                     * @default abort
+                     * @enum {string}
+                     */
+                    onSchemaError?: "abort" | "dropColumns" | "updateSchema";
+                };
+            };
+        };
+        responses: {
+            /** @description All operations took effect. The IDs are those of their rows, one for each, in their order. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Tablog-Rows": components["headers"]["Tablog-Rows"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description The IDs of the rows, in the order of the input. */
+                            rowIDs: string[];
+                        };
+                    };
+                };
+            };
+            /** @description The request continues as a job. `Location` is the URL of the job. */
+            202: {
+                headers: {
+                    Location: components["headers"]["Location"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description The ID of the job. */
+                            jobID: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error.idempotency_key_reused.limit_exceeded"];
+            402: components["responses"]["402.payment_required"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.request_error.table_not_found.row_not_found"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            408: components["responses"]["408.request_timeout"];
+            412: components["responses"]["412.precondition_failed"];
+            413: components["responses"]["413.payload_too_large"];
+            422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable.outcome_unknown"];
         };
     };
     getRow: {

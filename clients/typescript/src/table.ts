@@ -1,4 +1,5 @@
 /** A table: its rows one by one, in pages, in queries and in bulk. */
+import { batchBody, changedBy, type Changed, type RowOperation } from './batch.ts';
 import { Columns } from './columns.ts';
 import { droppedCellsOf, newKey } from './headers.ts';
 import type { components, operations } from './interface.ts';
@@ -163,8 +164,25 @@ export class Table<Row extends object = AnyRow> {
   }
 
   /**
-   * Adds any number of rows in one step, or replaces all rows (`overwrite`). Sends them in parts while they are
-   * produced.
+   * Adds, patches and deletes rows in one step: all of these operations take effect, in order, or none does. At most
+   * 10,000. `ifMatch` guards the whole table; each operation may guard its row. The message of a TablogError begins with
+   * the place: `operations[3].row.age`.
+   */
+  async batch(
+    operations: readonly RowOperation<Row>[],
+    { signal, onSchemaError, ...options }: WriteOptions = {},
+  ): Promise<Changed> {
+    const { data, response } = await this.#transport.operations.POST('/tables/{tableID}/batch', {
+      params: { ...this.#params, header: { ...newKey(), ...ifMatch(options.ifMatch) } },
+      body: batchBody(operations, onSchemaError),
+      ...(signal && { signal }),
+    });
+    return changedBy((data as { readonly data: Changed['data'] }).data.rowIDs, response);
+  }
+
+  /**
+   * Adds any number of rows in one step, or replaces all rows by them (`overwrite`). They are sent in parts, while they
+   * are made.
    */
   async load(rows: RowSource<Row>, options: LoadOptions = {}): Promise<Loaded> {
     const stash = new Stash(this.#transport, `load-${crypto.randomUUID()}`, { onSchemaError: options.onSchemaError });

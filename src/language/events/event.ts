@@ -13,6 +13,7 @@ import {
   rowDeleteRequested,
   rowPatchRequested,
   rowsAddRequested,
+  tableBatchRequested,
   tableCreateRequested,
   tableDeleteRequested,
   tableOverwriteRequested,
@@ -62,6 +63,7 @@ const eventDefinitions = [
   tableOverwriteRequested,
   rowPatchRequested,
   rowDeleteRequested,
+  tableBatchRequested,
 ] as const;
 
 type DataOfDefinition<D> = D extends EventDefinition<infer Type, infer F> ? DataOf<Type, F> : never;

@@ -36,10 +36,20 @@ export interface UploadResult {
   readonly file: string | null;
 }
 
+/** What the operations of a batch did, each counted once. An operation that changed nothing is `unchanged`. */
+export interface OperationCounts {
+  readonly added: number;
+  readonly patched: number;
+  readonly unchanged: number;
+  readonly deleted: number;
+}
+
 /** The result of an applied command: only what its answer needs. */
 export interface AppliedResult {
   readonly tableId?: string;
+  /** Of a batch: the row of each operation, in their order. */
   readonly rows?: readonly RowRange[];
+  readonly operations?: OperationCounts;
   readonly linkedAppIds?: readonly string[];
   /** How many cells `dropColumns` dropped; absent without it, and if they were not counted. */
   readonly droppedCells?: number;

@@ -5,6 +5,7 @@ import type { ColumnChanges, GivenColumn, GivenDisplayName } from '../values/tab
 import { defineEvent, ifMatch, json, newTable, optional, profile, row, rows, table, team } from './define-event.ts';
 import type { Field } from './define-event.ts';
 import type { RowLimits, TableLimits } from './limits.ts';
+import { costOfOperations, fromWire, toWire, type RowOperation } from './row-operations.ts';
 
 const onSchemaError = json<SchemaErrorMode>();
 
@@ -112,4 +113,22 @@ export const rowDeleteRequested = defineEvent({
   type: 'RowDeleteRequested',
   language: 1,
   fields: { teamId: team, tableId: table, row, ifMatch },
+});
+
+const operations: Field<readonly RowOperation[]> = { toWire, fromWire, cost: costOfOperations };
+
+/** Several operations on the rows of a table: all take effect, in order, or none does. */
+export const tableBatchRequested = defineEvent({
+  type: 'TableBatchRequested',
+  language: 3,
+  fields: {
+    teamId: team,
+    tableId: table,
+    ifMatch,
+    onSchemaError,
+    limits: json<RowLimits>(),
+    operations,
+    /** Of the rows in the event's body: with nulls where a patch clears a column. */
+    profile,
+  },
 });

@@ -12,8 +12,13 @@ export function keyAt({ columns, starts, ends, count }: ScannedRow, position: nu
 
 /** `rows[3].age`, or `rows[3]["my age"]` for a key that is not a plain word. */
 export function placeInRow(row: number, key: string | null): string {
-  if (key === null) return `rows[${row}]`;
-  return isWord(key) ? `rows[${row}].${key}` : `rows[${row}][${JSON.stringify(key)}]`;
+  return placeUnder(`rows[${row}]`, key);
+}
+
+/** The same for a row with another place. */
+export function placeUnder(place: string, key: string | null): string {
+  if (key === null) return place;
+  return isWord(key) ? `${place}.${key}` : `${place}[${JSON.stringify(key)}]`;
 }
 
 /** `age: `, or `"my age": `; empty without a key. */

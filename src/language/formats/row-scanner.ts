@@ -78,7 +78,8 @@ export class RowScanner extends JsonScanner {
   /** Whether an unfinished text of this row was shortened. Its further bytes are then removed from the buffer too. */
   #hasCut = false;
 
-  readonly keepsNulls: boolean;
+  /** Whether bodies keep the nulls of the next row. */
+  keepsNulls: boolean;
   readonly dropsCells: boolean;
   /** A text of this many bytes is removed from the buffer. */
   readonly #longText: number;

@@ -4,6 +4,8 @@ import type { PackedBody } from '../../../src/language/events/event-codec.ts';
 import type { EventData } from '../../../src/language/events/event.ts';
 import type { RowSource } from '../../../src/language/events/row-source.ts';
 import { formatRowId } from '../../../src/language/events/row-id.ts';
+import { carriesRow, type RowOperation } from '../../../src/language/events/row-operations.ts';
+import { emptyProfile } from '../../../src/language/values/build-profile.ts';
 import type { RequestedColumnChanges } from '../../../src/language/events/table-events.ts';
 import type { SchemaErrorMode } from '../../../src/language/values/decide-schema.ts';
 import { givenColumns, patchOf, rowsOf, sampleNames, type SampleRows } from '../row-samples.ts';
@@ -16,6 +18,7 @@ export class TablesGenerator implements Generator {
   readonly steps = [
     [550, () => this.#patch()],
     [150, () => this.#delete()],
+    [60, () => this.#batch()],
     [205, () => this.#addFew()],
     [5, () => this.#overwrite()],
     [10, () => this.#createRefused()],
@@ -153,6 +156,32 @@ export class TablesGenerator implements Generator {
       row: tables.rowOf(tableId),
       ifMatch: tables.ifMatch(tableId),
     });
+  }
+
+  /** Operations on few rows: they depend on each other, and some are refused. */
+  async #batch(): Promise<void> {
+    const { teamId, random: r, tables, sender } = this.#team;
+    const tableId = tables.any();
+    const rows = Array.from({ length: 3 }, () => tables.rowOf(tableId));
+    const operations = Array.from({ length: 1 + r.below(8) }, (): RowOperation => {
+      const op = r.pick(['add', 'patch', 'patch', 'delete'] as const);
+      return op === 'add' ? { op } : { op, row: r.pick(rows), ifMatch: r.chance(0.9) ? null : tables.ifMatch(tableId) };
+    });
+    const rowCount = operations.filter(carriesRow).length;
+    const sent = rowCount === 0 ? null : await rowsOf(r, rowCount, r.chance(0.8) ? 'plain' : r.pick(sampleNames));
+    sender.send(
+      {
+        type: 'TableBatchRequested',
+        teamId,
+        tableId,
+        ifMatch: tables.ifMatch(tableId),
+        onSchemaError: this.#mode(),
+        limits,
+        operations,
+        profile: sent?.carried.profile ?? emptyProfile,
+      },
+      sent?.body,
+    );
   }
 
   async #addFew(): Promise<void> {

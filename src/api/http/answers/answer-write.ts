@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { RowQueries } from '../../../../projections/tables/rows.queries.ts';
 import type { PackedBody } from '../../../language/events/event-codec.ts';
+import type { OperationCounts } from '../../../language/events/outcome.ts';
 import type { Remarks } from '../../../language/formats/row-reader.ts';
 import { encloseResult } from './result-json.ts';
 import type { RequestIdentity } from '../submit/request-identity.ts';
@@ -61,8 +62,15 @@ export async function answerWrite(
   const data = await submitter.answering(submitted, (result) => {
     return encloseResult('{"data":', result, '}', (range) => queries.retainedIds(range));
   });
-  setRemarks(setDroppedCells(reply, submitted.result.droppedCells), remarks);
+  const { droppedCells, operations } = submitted.result;
+  setRemarks(setDroppedCells(reply, droppedCells), remarks);
+  if (operations !== undefined) reply.header('tablog-rows', formatCounts(operations));
   return setVersion(reply, submitted.etag).code(status).type(json).send(data);
+}
+
+/** `added=3, patched=10, unchanged=2, deleted=1`: the header `Tablog-Rows`. */
+function formatCounts({ added, patched, unchanged, deleted }: OperationCounts): string {
+  return `added=${added}, patched=${patched}, unchanged=${unchanged}, deleted=${deleted}`;
 }
 
 /** Sends how many cells were dropped. Undefined: the request drops no cells, or they were not counted. */

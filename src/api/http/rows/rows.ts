@@ -20,6 +20,7 @@ import { isOfQuery, queryOf, whichRows } from '../requests/rows-query.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
 import type { App } from '../server/app-type.ts';
+import { addBatchRoute } from './batch.ts';
 import { addSingleRowRoutes, rowLinks, type RowDependencies } from './row.ts';
 
 interface RowsRouteDependencies extends RowDependencies, TableRowWriteDependencies, QueryDependencies {
@@ -162,5 +163,6 @@ function addAddRows(app: App, dependencies: RowsRouteDependencies): void {
 export function addRowRoutes(app: App, dependencies: RowsRouteDependencies): void {
   addListRows(app, dependencies);
   addAddRows(app, dependencies);
+  addBatchRoute(app, dependencies);
   addSingleRowRoutes(app, dependencies);
 }

@@ -347,6 +347,11 @@ function encode(...args: Parameters<typeof encodeEvent>): ReturnType<typeof enco
     return encodeEvent(...args);
   } catch (error) {
     if (!(error instanceof RecordTooLarge)) throw error;
-    throw new HttpError('limit_exceeded', 'The request names too many columns, or too long ones, to be recorded.');
+    throw new HttpError(
+      'limit_exceeded',
+      args[1].type === 'TableBatchRequested'
+        ? 'operations: they and their rows are too large to be recorded together. Send them in several batches.'
+        : 'The request names too many columns, or too long ones, to be recorded.',
+    );
   }
 }

@@ -98,6 +98,7 @@ const tableLinks: readonly Link[] = linksTo(
     'getRowsVersion',
     'listRows',
     'addRows',
+    'changeRows',
     'queryRows',
     'exportTable',
   ],

@@ -186,6 +186,18 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
   },
   RowPatchRequested: { teamId: id, tableId: id, row, ifMatch, onSchemaError, limits, profile },
   RowDeleteRequested: { teamId: id, tableId: id, row, ifMatch },
+  TableBatchRequested: {
+    teamId: id,
+    tableId: id,
+    ifMatch,
+    onSchemaError,
+    limits,
+    operations: fc.array(
+      fc.oneof(plain({ op: fc.constant('add') }), plain({ op: fc.constantFrom('patch', 'delete'), row, ifMatch })),
+      { maxLength: 5 },
+    ),
+    profile,
+  },
 };
 
 const anyEvent = (type: EventType): fc.Arbitrary<EventData> =>
