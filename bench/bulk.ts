@@ -17,7 +17,7 @@ import { median, renderTable, show, showRatio } from './report.ts';
 import { expectStatus, head, type Target } from './requests.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
 import { serviceEnvironment, startService } from './service-processes.ts';
-import { loadStash, makeChunks, type StashLoad } from './stash-load.ts';
+import { loadStash, makeChunkBodies, type StashLoad } from './stash-load.ts';
 import { timed } from './timed.ts';
 import { startYardstick } from './yardstick-process.ts';
 
@@ -72,7 +72,7 @@ async function run(
     { name: 'yardstick', target: yardstick.target, removes: false, times: [] },
     { name: 'service', target: service.target, removes: true, times: [] },
   ];
-  const bodies = makeChunks();
+  const bodies = makeChunkBodies();
   const chunks = Math.ceil(rows / rowsPerRequest);
   const copying: number[] = [];
   for (let round = 0; round <= rounds; round += 1) {

@@ -10,7 +10,7 @@ import Papa from 'papaparse';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { readModelSchema } from '../projections/models.ts';
-import { makeRows, schema, seededRandom } from './data.ts';
+import { makeRows, customerSchema, seededRandom } from './data.ts';
 import { query, settle, startServers } from './environment.ts';
 import { logKind, readOptions, wholeNumber, type OptionsOf } from './options.ts';
 import { peakMemoryMiB } from './processes.ts';
@@ -194,7 +194,7 @@ async function readPages({ ports, token }: Target, id: string, rows: number): Pr
 /** Copies the file into a new table of typed columns. */
 async function copyCsv(databaseUrl: string, csv: string, signal: AbortSignal): Promise<void> {
   const types = { number: 'numeric', boolean: 'boolean', date: 'date' } as const;
-  const columns = schema.columns.map(
+  const columns = customerSchema.columns.map(
     ({ id, type }) => `"${id}" ${type in types ? types[type as keyof typeof types] : 'text'}`,
   );
   const client = new pg.Client({ connectionString: databaseUrl });

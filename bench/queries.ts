@@ -13,7 +13,7 @@ import { childOf, endOf, peakMemoryMiB } from './processes.ts';
 import { countLines, digest } from './queries/answers.ts';
 import { cases, type Question, type QueryCase } from './queries/cases.ts';
 import { copyRows } from './queries/copy-rows.ts';
-import { makeChunks, schema } from './queries/data.ts';
+import { makeRowChunks, querySchema } from './queries/data.ts';
 import { costLine, speedLine, type Times } from './queries/lines.ts';
 import { readTable } from './read-table.ts';
 import { renderTable, show, verdict } from './report.ts';
@@ -84,14 +84,14 @@ async function measure(
   pid: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const chunks = makeChunks(options.rows);
+  const chunks = makeRowChunks(options.rows);
   const loadTable = async (name: string, some: readonly Buffer[]): Promise<LoadedTable> => {
     await copyRows(databases.yardstick, name, some, signal);
     await bench.upload(name, some);
     return { rows: some.length * rowsPerRequest, tableID: await bench.createFrom(name), table: name };
   };
   const large = await loadTable('large', chunks);
-  const small = options.small < options.rows ? await loadTable('small', makeChunks(options.small)) : null;
+  const small = options.small < options.rows ? await loadTable('small', makeRowChunks(options.small)) : null;
   await settle(Object.values(databases));
 
   const lines: string[][] = [];
@@ -143,7 +143,11 @@ class Bench {
 
   /** Creates a table with the rows of a stash; resolves to its ID. */
   async createFrom(stash: string): Promise<string> {
-    const answer = await this.#call('POST', '/tables', 201, { name: stash, schema, rows: { $stashID: stash } });
+    const answer = await this.#call('POST', '/tables', 201, {
+      name: stash,
+      schema: querySchema,
+      rows: { $stashID: stash },
+    });
     return /"tableID":"([^"]+)"/.exec(answer.toString('latin1', 0, 200))![1]!;
   }
 

@@ -13,7 +13,7 @@ export const wholeText = '^[^\\u0000]*$';
 export const columnIdBytesMax = 256;
 
 /** Text that Postgres can hold: well-formed Unicode without U+0000 (docs/spec/decisions.md 2). */
-export function text(bytesMax: number) {
+export function boundedText(bytesMax: number) {
   return z
     .string()
     .min(1, 'must not be empty')
@@ -22,12 +22,12 @@ export function text(bytesMax: number) {
     .meta({ maxLength: bytesMax, pattern: wholeText });
 }
 
-export const tableName = text(1024);
+export const tableName = boundedText(1024);
 
 /** The name under which a column is shown. */
-export const displayName = text(1024);
+export const displayName = boundedText(1024);
 
-export const appId = text(256);
+export const appId = boundedText(256);
 
 /** Decisions 3: repeated keys or comma-separated. */
 export const appIdsQuery = z
@@ -76,7 +76,7 @@ export const columnType = z
 
 /** A column of a new schema, or a new column. */
 export const givenColumn = z
-  .strictObject({ id: text(columnIdBytesMax), displayName: displayName.optional(), type: columnType })
+  .strictObject({ id: boundedText(columnIdBytesMax), displayName: displayName.optional(), type: columnType })
   .transform((column): GivenColumn => column);
 
 export const tableSchema = z

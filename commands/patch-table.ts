@@ -1,13 +1,13 @@
 /** PatchTable: renames a table, and changes its columns: their display names, types and order, and which there are. */
 import { z } from 'zod';
 import type { EventOf } from '../src/language/events/event.ts';
-import { columnIdBytesMax, columnType, displayName, givenColumn, parse, tableName, text } from './inputs.ts';
+import { columnIdBytesMax, columnType, displayName, givenColumn, parse, tableName, boundedText } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
 /** As many columns as a table may have. */
 const columnsMax = 1000;
 
-const columnId = text(columnIdBytesMax);
+const columnId = boundedText(columnIdBytesMax);
 
 const columnChange = z
   .strictObject({ id: columnId, displayName: displayName.nullable().optional(), type: columnType.optional() })

@@ -2,7 +2,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeRows, rowsPerRequest, schema, seededRandom } from '../data.ts';
+import { makeRows, rowsPerRequest, customerSchema, seededRandom } from '../data.ts';
 import { caller, head, withBody, type Target } from '../requests.ts';
 import type { Attack, LoadRun } from './attack.ts';
 import { continuations, wideGroups } from './queries.ts';
@@ -56,7 +56,7 @@ const refusedBodies: Attack = {
     const { tableID } = await caller(target)(
       'POST',
       '/tables',
-      JSON.stringify({ name: 'overwritten', schema, rows: [] }),
+      JSON.stringify({ name: 'overwritten', schema: customerSchema, rows: [] }),
       'application/json',
     );
     const request = isHarmful

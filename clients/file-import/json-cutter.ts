@@ -18,7 +18,7 @@ import {
 import { defaultRowLimits } from '../../src/language/formats/row-limits.ts';
 import { keyAt, keyPrefix } from '../../src/language/formats/row-place.ts';
 import { RowScanner } from '../../src/language/formats/row-scanner.ts';
-import { valueEnd } from '../../src/language/values/json-bytes.ts';
+import { valueEndInBytes } from '../../src/language/values/json-bytes.ts';
 import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type Cutter } from './chunk.ts';
 import { MalformedFile } from './malformed-file.ts';
 import { UnreadBytes } from './unread-bytes.ts';
@@ -215,7 +215,7 @@ export class JsonCutter implements Cutter {
   #readObject(start: number): void {
     const { bytes, end } = this.#unread;
     const text = bytes.subarray(0, end);
-    const after = this.#scanner.space(valueEnd(text, start));
+    const after = this.#scanner.space(valueEndInBytes(text, start));
     if (after < end) this.#goOn(start, 'line');
     else if (end - start > defaultRowLimits.rowBytes) this.#goIntoObject();
     else throw new UnfinishedText();

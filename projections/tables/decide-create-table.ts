@@ -6,7 +6,7 @@ import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { isForgotten } from '../stashes/live-stash.ts';
-import { placeRows, rowsOf } from './place-rows.ts';
+import { placeRows, rowsOfRequest } from './place-rows.ts';
 import { exceededQuota, suspension } from '../teams/guards.ts';
 
 /** Spec 4.2. Guards: suspension, schema, cells, limits, plan, number of tables (docs/spec/decisions.md 2). */
@@ -27,7 +27,7 @@ export function decideCreateTable(
     columns !== null &&
     data.rows.kind === 'stash' &&
     isForgotten(states.stashes.stash(data.teamId, data.rows.stashId), at);
-  const rows = rowsOf(states, event, data.teamId, isEmpty ? { kind: 'none' } : data.rows, at);
+  const rows = rowsOfRequest(states, event, data.teamId, isEmpty ? { kind: 'none' } : data.rows, at);
   if ('refusal' in rows) return refusedWith(rows.refusal);
   const misfit = columns === null ? null : checkGivenSchema(columns);
   if (misfit !== null) return refusedWith(misfit);

@@ -4,7 +4,7 @@ import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { endGeneration } from './end-generation.ts';
-import { tableOf, unchangedTable } from './guards.ts';
+import { tableOfTeam, unchangedTable } from './guards.ts';
 
 /**
  * Deletes a table. Guards: table, suspension, If-Match. Deleting a missing table succeeds. Its rows become unreachable;
@@ -15,7 +15,7 @@ export function decideDeleteTable(
   { data }: Event<EventOf<'TableDeleteRequested'>>,
   at: LogPlace,
 ): Decision<TableChange> {
-  if (tableOf(states, data.teamId, data.tableId) === null) return apply([]);
+  if (tableOfTeam(states, data.teamId, data.tableId) === null) return apply([]);
   const found = unchangedTable(states, data, at);
   if ('refused' in found) return found.refused;
   const { table, team } = found;

@@ -9,10 +9,10 @@ import { apply, refusedWith } from '../../src/log/batch/decision.ts';
 import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
-import { runsMax, runsOf } from '../segments/row-ids-of-event.ts';
+import { runsMax, rowIdRunsOf } from '../segments/row-ids-of-event.ts';
 import { endGeneration } from './end-generation.ts';
 import type { ArrivedRows } from '../segments/arrived-rows.ts';
-import { placeRows, rowsOf } from './place-rows.ts';
+import { placeRows, rowsOfRequest } from './place-rows.ts';
 import { checkRowIds } from './check-row-ids.ts';
 import { unchangedTable } from './guards.ts';
 
@@ -36,7 +36,7 @@ export function decideOverwriteTable(
   if ('refused' in found) return found.refused;
   const { table, team } = found;
 
-  const rows = rowsOf(states, event, data.teamId, data.rows, at);
+  const rows = rowsOfRequest(states, event, data.teamId, data.rows, at);
   if ('refusal' in rows) return refusedWith(rows.refusal);
   const { columns } = data;
   const misfit = columns === null ? null : checkGivenSchema(columns);
@@ -76,7 +76,8 @@ function refusedRowIds({ tables }: TableStates, { id }: Table, event: Event, row
   const { segments, fewIds, profile, placeOf } = rows;
   const parts = fewIds === null ? segments : [{ profile, ids: fewIds.bytes }];
   const check =
-    tables.rowIdCheck(event) ?? atOnce(checkRowIds(atOnce(runsOf(parts)), (issuer) => tables.issuedBy(id, issuer)));
+    tables.rowIdCheck(event) ??
+    atOnce(checkRowIds(atOnce(rowIdRunsOf(parts)), (issuer) => tables.issuedBy(id, issuer)));
   if (check === 'fit') return null;
   if (check === 'tooMany') {
     const message = `the rows have $rowIDs in more than ${runsMax} pieces that do not follow each other`;

@@ -27,7 +27,7 @@ const tailRowsMax = 10_000;
 const tailBytesMax = 1024 * 1024;
 
 /** Finds the rows of a request in any kind of source. */
-export function rowsOf(
+export function rowsOfRequest(
   states: TableStates,
   event: Event,
   teamId: string,

@@ -6,7 +6,7 @@ import type { Refusal } from '../../src/language/values/refusal.ts';
 import { decodeSchema, type TableSchema } from '../../src/language/values/table-schema.ts';
 import { readGaps } from '../../src/log/progress/versions.ts';
 import type { Team } from '../teams/team.ts';
-import { refusalOf, refusalOfNew, type Target } from './guards.ts';
+import { refusalOf, refusalOfNew, type GuardedTable } from './guards.ts';
 
 /** The result of a query on a table, or why there is none. */
 export type TableAnswer<T> = T | 'table_not_found' | 'payment_required';
@@ -113,7 +113,7 @@ const selectVersion: Statement<{ version: bigint }> = {
 };
 
 const selectTarget: Statement<
-  Target & { readonly rowBytesMax: number; readonly columns: string; readonly gaps: string }
+  GuardedTable & { readonly rowBytesMax: number; readonly columns: string; readonly gaps: string }
 > = {
   name: 'read_target',
   text: `select tables.version, tables.row_bytes_max as "rowBytesMax", teams.suspended, schemas.columns, progress.gaps

@@ -149,21 +149,21 @@ export interface EventLog extends LogReader {
 }
 
 /** A place in the log, as far as it is known. */
-export interface LogPlace {
+export interface AppendPosition {
   readonly partition?: number;
   readonly offset?: bigint | undefined;
 }
 
 /** An append that has no outcome. */
 export abstract class AppendError extends Error {
-  #place: LogPlace = {};
+  #place: AppendPosition = {};
 
-  get place(): LogPlace {
+  get place(): AppendPosition {
     return this.#place;
   }
 
   /** Adds where it happened. */
-  at(place: LogPlace): this {
+  at(place: AppendPosition): this {
     this.#place = place;
     return this;
   }

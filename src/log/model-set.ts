@@ -7,13 +7,13 @@ import type { AnyModel, Models } from './model.ts';
 import type { UndoJournal } from './batch/undo-journal.ts';
 
 /** The states of a batch, by the names of their models. */
-export type States = Readonly<Record<string, unknown>>;
+export type AnyStates = Readonly<Record<string, unknown>>;
 
 const lineFeed = 10;
 
-type AnyDecide = Decide<States, EventData, AnyChange>;
-type AnySequence = Sequence<EventData, States, AnyChange>;
-type TakeChange = (states: States, change: AnyChange) => void;
+type AnyDecide = Decide<AnyStates, EventData, AnyChange>;
+type AnySequence = Sequence<EventData, AnyStates, AnyChange>;
+type TakeChange = (states: AnyStates, change: AnyChange) => void;
 
 export class ModelSet {
   readonly list: readonly (readonly [name: string, model: AnyModel])[];
@@ -67,12 +67,12 @@ export class ModelSet {
   }
 
   /** Opens the states of a batch. */
-  open(newKey: () => bigint, journal: UndoJournal): States {
+  open(newKey: () => bigint, journal: UndoJournal): AnyStates {
     return Object.fromEntries(this.list.map(([name, model]) => [name, model.open(newKey, journal)]));
   }
 
   /** Opens what the models keep of the committed state. */
-  openCommitted(): States {
+  openCommitted(): AnyStates {
     return Object.fromEntries(this.list.map(([name, model]) => [name, model.openCommitted?.() ?? null]));
   }
 
@@ -114,7 +114,7 @@ export class ModelSet {
    * Decides one event that does not consist of others. Throws only on bugs, and on a type that no model knows, such as
    * one of a newer version.
    */
-  decide(states: States, event: Event, at: LogPlace): Decision {
+  decide(states: AnyStates, event: Event, at: LogPlace): Decision {
     const { type } = event.data;
     // The projector itself reads these events, when it advances the progress.
     if (type === 'GenerationStarted' || type === 'LogResumed') return apply([]);
@@ -129,7 +129,7 @@ export class ModelSet {
   }
 
   /** Applies a change of a decision to the states, where later events and `store` find it. */
-  apply(states: States, change: AnyChange): void {
+  apply(states: AnyStates, change: AnyChange): void {
     const followers = this.#changes.get(change.kind);
     if (!followers) throw new Error(`a change of the unknown kind ${change.kind}`);
     for (const take of followers) take(states, change);
@@ -154,7 +154,7 @@ export class ModelSet {
     return this.#partsOfData(data).some((part) => this.#asked.loadsMuch.some((loadsMuch) => loadsMuch(part)));
   }
 
-  isRefused(states: States, data: EventData): boolean {
+  isRefused(states: AnyStates, data: EventData): boolean {
     // What earlier parts change may let a later one pass.
     const [first] = this.#partsOfData(data);
     return first !== undefined && this.#asked.isRefused.some((isRefused) => isRefused(states, first));

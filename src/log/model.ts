@@ -16,7 +16,7 @@ import type { AnyChange, Decide } from './batch/decision.ts';
 import type { KeyReservation } from './batch/local-keys.ts';
 import type { Sequence } from './batch/sequence.ts';
 import type { Section } from './compare/section.ts';
-import type { Comparison } from './compare/comparison.ts';
+import type { CompareSnapshots } from './compare/comparison.ts';
 import type { DigestedUnits } from './compare/digested-units.ts';
 import type { UndoJournal } from './batch/undo-journal.ts';
 
@@ -128,7 +128,7 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
 
   /** The parts that replay must reproduce: queries, and comparisons that need more than one query. */
   readonly sections: readonly Section[];
-  readonly comparisons?: readonly Comparison[];
+  readonly comparisons?: readonly CompareSnapshots[];
   /** The parts with digests of their own. Everything that comparisons compare must be in them or in sections. */
   readonly units?: readonly DigestedUnits[];
   /** Its kinds of garbage. Their steps run in turn. */

@@ -21,7 +21,7 @@ import { toEntry, withoutHeld, type Entry } from './batch/entry.ts';
 import { LocalKeys } from './batch/local-keys.ts';
 import type { Mark } from './batch/mark.ts';
 import type { Models } from './model.ts';
-import { ModelSet, type States } from './model-set.ts';
+import { ModelSet, type AnyStates } from './model-set.ts';
 import { advanceProgress, readVersions, storeVersions } from './progress/advance.ts';
 import { changesVersions, type Versions } from './progress/versions.ts';
 import { parseHeldTeams } from './quarantine/held-teams.ts';
@@ -59,7 +59,7 @@ export interface Projected extends Decided {
 export class Projector {
   readonly #models: ModelSet;
   readonly #keys = new LocalKeys();
-  #committed: States;
+  #committed: AnyStates;
   /** The last known mark of each partition. */
   readonly #marks = new Map<number, Mark>();
 

@@ -11,7 +11,7 @@ import {
   type Alter,
   type Ask,
   type BatchCommand,
-  type Command,
+  type ModelCommand,
   type Create,
   type Delete,
   type DeleteStash,
@@ -68,7 +68,7 @@ class Run {
     this.#client = client;
   }
 
-  async do(command: Command): Promise<void> {
+  async do(command: ModelCommand): Promise<void> {
     if (command.kind === 'create') {
       await this.#create(command);
       return;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import type { Page, Response } from 'playwright-core';
 import { Tablog } from '../../clients/typescript/src/index.ts';
-import { cell, edit, look, type, until, useConsole } from './browser.ts';
+import { cell, edit, look, type, untilPasses, useConsole } from './browser.ts';
 
 const { api, tablog, signedIn } = useConsole();
 
@@ -65,7 +65,7 @@ test('a cell is edited; where somebody else has changed it meanwhile, one choose
   await openTable(page, 'edited');
 
   await type(page, 1, 'name', hostile);
-  await until(async () => expect(await now()).toMatchObject({ name: hostile, n: 2 }));
+  await untilPasses(async () => expect(await now()).toMatchObject({ name: hostile, n: 2 }));
   expect(await cell(page, 1, 'name').innerText()).toBe(hostile);
 
   // Another cell of the row is no conflict.
@@ -78,7 +78,7 @@ test('a cell is edited; where somebody else has changed it meanwhile, one choose
   await page.keyboard.press('Control+A');
   await page.keyboard.type('mine');
   await page.keyboard.press('Enter');
-  await until(async () => expect(await now()).toMatchObject({ name: 'mine', n: 3 }));
+  await untilPasses(async () => expect(await now()).toMatchObject({ name: 'mine', n: 3 }));
 
   for (const [button, kept] of [
     ['Keep what is there now', 'theirs'],
@@ -93,7 +93,7 @@ test('a cell is edited; where somebody else has changed it meanwhile, one choose
     await page.getByRole('dialog').getByText('theirs').waitFor();
     await look(page, 'conflict');
     await page.getByRole('button', { name: button }).click();
-    await until(async () => expect(await now()).toMatchObject({ name: kept }));
+    await untilPasses(async () => expect(await now()).toMatchObject({ name: kept }));
     await cell(page, 1, 'name').getByText(kept).waitFor();
     await table.patch(rowID!, { name: 'mine' });
   }
@@ -116,7 +116,7 @@ test('what changes elsewhere waits while a cell is edited', async () => {
   await page.keyboard.press('Enter');
   await page.getByRole('dialog').getByText('theirs 5').waitFor();
   await page.getByRole('button', { name: 'Replace with mine' }).click();
-  await until(async () => expect((await table.row(rowIDs[0]!)).data).toMatchObject({ name: words, n: 5 }));
+  await untilPasses(async () => expect((await table.row(rowIDs[0]!)).data).toMatchObject({ name: words, n: 5 }));
   await cell(page, 0, 'n').getByText('5').waitFor();
 });
 
@@ -148,7 +148,7 @@ test('a value that does not fit its column can widen it', async () => {
   await look(page, 'misfit');
   expect(await page.getByRole('button', { name: 'Keep number' }).count()).toBe(1);
   await page.getByRole('button', { name: 'Change to text' }).click();
-  await until(async () => expect((await table.describe()).schema.columns).toEqual([{ id: 'n', type: 'string' }]));
+  await untilPasses(async () => expect((await table.describe()).schema.columns).toEqual([{ id: 'n', type: 'string' }]));
   await page.getByRole('columnheader', { name: 'n string' }).waitFor();
 });
 
@@ -182,7 +182,9 @@ test('JSON, lists and texts of several lines are edited as what they are', async
   expect((await table.row(rowID!)).data).toMatchObject(row);
   await type(page, 0, 'object', '{"a":2}');
   await type(page, 0, 'list', '["z"]');
-  await until(async () => expect((await table.row(rowID!)).data).toMatchObject({ object: { a: 2 }, list: ['z'] }));
+  await untilPasses(async () =>
+    expect((await table.row(rowID!)).data).toMatchObject({ object: { a: 2 }, list: ['z'] }),
+  );
 });
 
 test('a cell is read in full, also where nothing can be edited', async () => {
@@ -221,7 +223,7 @@ test('numbers show as they were written, and an edit leaves them so', async () =
   await edit(page, 0, 'ratio');
   await page.keyboard.press('Enter');
   await type(page, 0, 'name', 'b');
-  await until(async () => {
+  await untilPasses(async () => {
     const { text } = await team.client.get(`/tables/${created.json.data.tableID}/rows`);
     expect(text).toContain('"price":4.20,"ratio":0.1234567890123456789,"name":"b"');
   });
@@ -408,7 +410,7 @@ test('what somebody else has written is not pasted over, cleared or deleted', as
   await hold();
   await table.patch(rowIDs[0]!, { n: 10 });
   // A cell that is drawn anew loses the click.
-  await until(async () => {
+  await untilPasses(async () => {
     await cell(page, 0, 'name').click();
     await page.keyboard.press('Shift+ArrowDown');
     await page.keyboard.press('Shift+ArrowRight');
@@ -445,7 +447,7 @@ test('what somebody else has written is not pasted over, cleared or deleted', as
   await cell(page, 2, 'name').getByText('theirs').waitFor();
   await page.getByRole('button', { name: 'Delete 1 row' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
-  await until(async () =>
+  await untilPasses(async () =>
     expect(await rows()).toEqual([
       ['v', 10],
       [undefined, undefined],

@@ -2,10 +2,10 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { deploy, type Deployment } from './deployment.ts';
-import { columns } from './recorded-table.ts';
+import { deploy, type FaultDeployment } from './deployment.ts';
+import { recordedColumns } from './recorded-table.ts';
 
-let deployment: Deployment;
+let deployment: FaultDeployment;
 
 beforeAll(async () => {
   deployment = await deploy(1);
@@ -39,7 +39,11 @@ async function sendPart(path: string, framing: 'length' | 'chunked', bytes: numb
 
 test.each(['length', 'chunked'] as const)('rows of a body cut short are not added (%s)', async (framing) => {
   const client = deployment.clients[0]!;
-  const made = await client.post('/tables', { name: 'cut', schema: { columns }, rows: [{ value: 'first' }] });
+  const made = await client.post('/tables', {
+    name: 'cut',
+    schema: { columns: recordedColumns },
+    rows: [{ value: 'first' }],
+  });
   const path = `/tables/${made.json.data.tableID}/rows`;
   const tablesBefore = (await client.get('/tables')).text;
   for (const bytes of [100, 400_000, 1_500_000, body.length - 1]) {
@@ -56,7 +60,7 @@ test.each(['length', 'chunked'] as const)('rows of a body cut short are not adde
 
 test('a body that is malformed at its very end adds nothing', async () => {
   const client = deployment.clients[0]!;
-  const made = await client.post('/tables', { name: 'malformed', schema: { columns }, rows: [] });
+  const made = await client.post('/tables', { name: 'malformed', schema: { columns: recordedColumns }, rows: [] });
   const path = `/tables/${made.json.data.tableID}/rows`;
   const answer = await client.post(path, `${body.subarray(0, -1).toString()}, ]`);
   expect([answer.status, answer.json.error.type]).toEqual([400, 'request_validation_error']);

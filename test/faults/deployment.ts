@@ -6,7 +6,7 @@ import { Client } from '../support/client.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 
-export interface Deployment {
+export interface FaultDeployment {
   readonly servers: readonly TestServer[];
   /** A client of the first team for each server. */
   readonly clients: readonly Client[];
@@ -16,7 +16,7 @@ export interface Deployment {
 }
 
 /** Starts processes on one database: on a new one, unless its URL is given. */
-export async function deploy(processes: number, given?: string): Promise<Deployment> {
+export async function deploy(processes: number, given?: string): Promise<FaultDeployment> {
   const database = given === undefined ? await createDatabase() : { url: given, drop: async () => undefined };
   const first = await startServer({ databaseUrl: database.url });
   const more = Array.from({ length: processes - 1 }, () => startServer({ databaseUrl: database.url }));

@@ -17,7 +17,7 @@ import { createDatabase } from '../support/postgres.ts';
 import { openOperator } from '../support/open-operator.ts';
 import { sleepUntil, startServer } from '../support/server.ts';
 import { createTable } from '../support/tables.ts';
-import { complete, createUpload, picture, sendBytes, upload } from '../support/uploads.ts';
+import { complete, postUpload, picture, sendBytes, upload } from '../support/uploads.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
 
@@ -78,10 +78,10 @@ test('large bodies, chunks and uploads are refused until there is room again', a
     { n: 1, text: 'a' },
     { n: 2, text: 'b' },
   ]);
-  const [open, file] = [await createUpload(client), await upload(client, 'some bytes')];
+  const [open, file] = [await postUpload(client), await upload(client, 'some bytes')];
   expect(await sendBytes(open, 'before')).toBe('200');
   expect(await freeBytes()).toBeGreaterThan(0);
-  const [other, half] = [await createUpload(client), await createUpload(client)];
+  const [other, half] = [await postUpload(client), await postUpload(client)];
   await sendBytes(other, 'of a keyed request');
   await sendBytes(half, 'never completed');
   const longText = (letter: string): string => `{"text":"${letter.repeat(70_000)}"}`;
@@ -254,7 +254,7 @@ test('a team that took more of the disk today than is left takes no more, and ot
     },
   } = (await client.get('/token')).json as { data: { team: { id: string } } };
   const table = await createTable(client, [{ n: 1 }, { n: 2 }]);
-  const file = await createUpload(client);
+  const file = await postUpload(client);
   const [first, second] = table.rowIds.map((rowId) => `/tables/${table.id}/rows/${rowId}`);
   const keyed = (key: string): Promise<Answer> => client.patch(first!, { n: 5 }, { 'idempotency-key': key });
   const applied = await keyed('done');

@@ -13,7 +13,7 @@ import { Client, outcomeOf } from '../support/client.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { startServer } from '../support/server.ts';
 import { createTable } from '../support/tables.ts';
-import { complete, createUpload, picture, sendBytes, upload } from '../support/uploads.ts';
+import { complete, postUpload, picture, sendBytes, upload } from '../support/uploads.ts';
 
 const run = promisify(execFile);
 const closers: (() => Promise<unknown>)[] = [];
@@ -41,7 +41,7 @@ test('bytes without room are refused, and taken in when there is room again', as
   const client = new Client(server.url, await server.token());
   const bytes = randomBytes(2_000_000);
   const file = await upload(client, bytes);
-  const [empty, replaced] = [await createUpload(client), await createUpload(client)];
+  const [empty, replaced] = [await postUpload(client), await postUpload(client)];
   expect(await sendBytes(replaced, 'before')).toBe('200');
 
   await setRoom(server.process.pid!, 100_000);

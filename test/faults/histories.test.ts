@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { scale } from '../scale.ts';
 import { findProblems } from '../support/history.ts';
 import { chooseSeed } from '../support/random.ts';
-import { deploy, type Deployment } from './deployment.ts';
+import { deploy, type FaultDeployment } from './deployment.ts';
 import { randomFrom, work, type Mix } from './load.ts';
 import { createRecordedTable, historyOf, RecordedTable } from './recorded-table.ts';
 
-let deployment: Deployment;
+let deployment: FaultDeployment;
 
 beforeAll(async () => {
   deployment = await deploy(2);

@@ -34,7 +34,7 @@ export async function withDescendants(pids: readonly number[]): Promise<number[]
 }
 
 /** Kills processes at once, and resolves when they are gone. */
-export async function kill(pids: readonly number[]): Promise<void> {
+export async function killProcesses(pids: readonly number[]): Promise<void> {
   for (const pid of pids) signal(pid, 'SIGKILL');
   await untilGone(pids);
 }
@@ -48,6 +48,6 @@ export async function untilGone(pids: readonly number[]): Promise<void> {
 export async function killEverything(server: TestServer): Promise<void> {
   const { process: child } = server;
   const exited = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : null;
-  await kill(await processesOf(server));
+  await killProcesses(await processesOf(server));
   await exited;
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort, launchServer, startServer, untilReady, type TestServer } from '../support/server.ts';
-import { kill, killEverything, processesOf, untilGone } from './kill.ts';
+import { killProcesses, killEverything, processesOf, untilGone } from './kill.ts';
 
 interface Launch {
   readonly folder: string;
@@ -45,7 +45,7 @@ export class KilledService {
       await untilReady(this.#server);
       await sleep(50 + random() * 1200);
       const exited = once(this.#server.process, 'exit');
-      await Promise.all([kill(await processesOf(this.#server)), exited]);
+      await Promise.all([killProcesses(await processesOf(this.#server)), exited]);
       this.#server = await launchServer(this.#launch);
     }
     await untilReady(this.#server);

@@ -15,7 +15,7 @@ import { findProblems } from '../support/history.ts';
 import { chooseSeed } from '../support/random.ts';
 import { freePort, launchServer, sleepUntil, startServer, untilReady, type TestServer } from '../support/server.ts';
 import { limitMs } from '../support/time-limits.ts';
-import { kill, killEverything, postmasterOf, processesOf, untilGone } from './kill.ts';
+import { killProcesses, killEverything, postmasterOf, processesOf, untilGone } from './kill.ts';
 import { randomFrom, work, type Mix } from './load.ts';
 import { ManyTeams } from './many-teams.ts';
 import { createRecordedTable, findCreationProblems, historyOf, RecordedTable } from './recorded-table.ts';
@@ -109,7 +109,7 @@ test(
       await sleep(50 + random() * (atWork ? 800 : 400));
       const processes = await pickVictim(victims, random).processes();
       const exited = once(server.process, 'exit');
-      const killed = kill(processes);
+      const killed = killProcesses(processes);
       gate.close();
       await Promise.all([killed, exited]);
       server = await launchServer({ folder, port });

@@ -2,9 +2,9 @@
 import type { RecordedTable } from './recorded-table.ts';
 
 /** How often each step is taken, in relation to the others. */
-export type Mix = Readonly<Partial<Record<Step, number>>>;
+export type Mix = Readonly<Partial<Record<LoadStep, number>>>;
 
-type Step = keyof typeof steps;
+type LoadStep = keyof typeof steps;
 
 /** Random numbers from 0 to 1 that are the same for the same seed (the generator is known as mulberry32). */
 export function randomFrom(seed: number): () => number {
@@ -86,7 +86,7 @@ export async function work(
   goesOn: () => Promise<boolean> | boolean,
 ): Promise<void> {
   const worker: Worker = { table, random, contended, own: [] };
-  const weights = Object.entries(mix) as [Step, number][];
+  const weights = Object.entries(mix) as [LoadStep, number][];
   const sum = weights.reduce((total, [, weight]) => total + weight, 0);
   while (await goesOn()) {
     let place = random() * sum;

@@ -13,8 +13,8 @@ import { findProblems } from '../support/history.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { startServer } from '../support/server.ts';
 import { CutLine } from './cut-line.ts';
-import { deploy, type Deployment } from './deployment.ts';
-import { kill, killEverything, postmasterOf, processesOf } from './kill.ts';
+import { deploy, type FaultDeployment } from './deployment.ts';
+import { killProcesses, killEverything, postmasterOf, processesOf } from './kill.ts';
 import { randomFrom } from './load.ts';
 import { createRecordedTable, findCreationProblems, historyOf, RecordedTable } from './recorded-table.ts';
 import { clientsAtWork, seed, survive, type Disturbed } from './survive.ts';
@@ -26,7 +26,7 @@ afterEach(async () => {
   for (const closer of closers.splice(0).toReversed()) await closer();
 });
 
-function disturbed({ clients, databaseUrl }: Deployment): Disturbed {
+function disturbed({ clients, databaseUrl }: FaultDeployment): Disturbed {
   return { clients, verify: () => verify({ DATABASE_URL: databaseUrl }) };
 }
 
@@ -50,7 +50,7 @@ test('all connections of the service are ended', async () => {
 });
 
 /** Some processes whose Postgres is at the other end of a line. */
-async function deployBehindLine(processes: number): Promise<{ deployment: Deployment; line: CutLine }> {
+async function deployBehindLine(processes: number): Promise<{ deployment: FaultDeployment; line: CutLine }> {
   const database = await createDatabase();
   closers.push(() => database.drop());
   const url = new URL(database.url);
@@ -106,7 +106,7 @@ test('Postgres is killed, and started again on another port', async () => {
   await survive(disturbed(deployment), async (random) => {
     for (let times = 0; times < scale.postgresKills; times += 1) {
       await sleep(200 + random() * 500);
-      await kill([postgres.pid]);
+      await killProcesses([postgres.pid]);
       line.target = null;
       await postgres.stop();
       postgres = await start();
@@ -128,7 +128,7 @@ test('a service whose own Postgres is killed refuses, ends with an error, and is
   await sleep(500);
   const processes = await processesOf(server);
   const exited = once(server.process, 'exit');
-  await kill([(await postmasterOf(server))!]);
+  await killProcesses([(await postmasterOf(server))!]);
   const [exitCode] = await exited;
   goesOn = false;
   await working;

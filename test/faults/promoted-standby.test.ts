@@ -14,7 +14,7 @@ import { freePort, launchServer, sleepUntil, untilReady } from '../support/serve
 import { startWithStandby, type StandbyOptions } from '../support/standby.ts';
 import { limitMs } from '../support/time-limits.ts';
 import { CutLine } from './cut-line.ts';
-import { kill, withDescendants } from './kill.ts';
+import { killProcesses, withDescendants } from './kill.ts';
 import { findSecondMeanings, readAllRows } from './meanings.ts';
 import { createRecordedTable, RecordedTable, type Recorder } from './recorded-table.ts';
 import { Supervisor, type SupervisedPlace } from './supervisor.ts';
@@ -76,7 +76,7 @@ async function deployWithStandby(options: StandbyOptions): Promise<Replicated> {
     cutReplication: () => standby.cutReplication(),
     failOver: async () => {
       line.target = null;
-      await kill(await withDescendants([primary.pid]));
+      await killProcesses(await withDescendants([primary.pid]));
       line.target = Number(new URL((await standby.promote()).url).port);
     },
     untilReady: whenReady,

@@ -17,7 +17,7 @@ import { Client, outcomeOf } from '../support/client.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { sleepUntil, startServer } from '../support/server.ts';
 import { runTablog } from '../support/tablog.ts';
-import { plantFault, recordOf, teamIn, Tenant } from './quarantined-team.ts';
+import { plantTableFault, recordOf, teamIn, Tenant } from './quarantined-team.ts';
 import { verify } from './verify.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -52,7 +52,7 @@ test('its neighbour goes on, also after a restart, and after the fix it has all 
   await lucky.makeTable();
   await unlucky.makeTable();
 
-  const repair = await plantFault(databaseUrl, 'tokens', teamId);
+  const repair = await plantTableFault(databaseUrl, 'tokens', teamId);
   const tokens = [newAccessToken(), newAccessToken()];
   await append(
     partition,
@@ -113,7 +113,7 @@ test('its neighbour goes on, also after a restart, and after the fix it has all 
   expect(await tablog('quarantine', 'list')).toMatchObject({ stdout: 'No team is in quarantine.\n' });
 
   // The same over HTTP.
-  const repairAgain = await plantFault(databaseUrl, 'tokens', teamId);
+  const repairAgain = await plantTableFault(databaseUrl, 'tokens', teamId);
   await append(partition, recordOf(createToken(teamId, randomUUID(), 'held', hashToken(newAccessToken()))));
   await unlucky.untilRefused();
   await repairAgain();

@@ -39,7 +39,7 @@ export function teamIn(partition: number | null = null): FutureTeam {
 }
 
 /** A bug that shows when something of this team is stored in a table of the read model. Resolves to what repairs it. */
-export async function plantFault(url: string, table: string, teamId: string): Promise<() => Promise<void>> {
+export async function plantTableFault(url: string, table: string, teamId: string): Promise<() => Promise<void>> {
   const run = async (...statements: readonly string[]): Promise<void> => {
     const client = new pg.Client({ connectionString: url, options: `-c search_path=${readModelSchema}` });
     await client.connect();

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { noteEngine } from '../../src/api/query/engine-addresses.ts';
-import { formatContinuation, parseContinuation } from '../../src/api/query/protocol.ts';
+import { formatEngineContinuation, parseEngineContinuation } from '../../src/api/query/protocol.ts';
 import { Client, outcomeOf, type Answer } from '../support/client.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { sleepUntil, startServer, type TestServer } from '../support/server.ts';
@@ -64,7 +64,7 @@ test.each([
   const pool = new pg.Pool({ connectionString: database.url, max: 1 });
   if (noted !== null) await noteEngine(pool, { id: engine, secret: 'x', ...noted });
   await pool.end();
-  const answer = await pageOf(clients[0], formatContinuation(engine, randomUUID()));
+  const answer = await pageOf(clients[0], formatEngineContinuation(engine, randomUUID()));
   expect([outcomeOf(answer), answer.json.error.message]).toEqual([
     '400 continuation_expired',
     expect.stringContaining('ask for the first page again'),
@@ -85,7 +85,7 @@ test('not of one whose place another has taken', async () => {
     url: `http://127.0.0.1:${(another.address() as AddressInfo).port}`,
   });
   await pool.end();
-  expect(outcomeOf(await pageOf(clients[0], formatContinuation(engine, randomUUID())))).toBe(
+  expect(outcomeOf(await pageOf(clients[0], formatEngineContinuation(engine, randomUUID())))).toBe(
     '400 continuation_expired',
   );
   another.close();
@@ -93,8 +93,8 @@ test('not of one whose place another has taken', async () => {
 
 test('a continuation is answered anew if no process holds it, or its process was killed', async () => {
   const continuation = await firstPage(clients[1]);
-  const { engine } = parseContinuation(continuation)!;
-  expect(outcomeOf(await pageOf(clients[0], formatContinuation(engine, randomUUID())))).toBe(
+  const { engine } = parseEngineContinuation(continuation)!;
+  expect(outcomeOf(await pageOf(clients[0], formatEngineContinuation(engine, randomUUID())))).toBe(
     '400 continuation_expired',
   );
   await servers[1].stop('SIGKILL');

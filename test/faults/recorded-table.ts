@@ -59,7 +59,7 @@ const refusals: ReadonlySet<string> = new Set([
 
 type AddOptions = { readonly padding?: string; readonly extra?: Readonly<Record<string, unknown>> };
 
-export const columns = [
+export const recordedColumns = [
   { id: 'value', type: 'string' },
   { id: 'padding', type: 'string' },
   { id: 'size', type: 'number' },
@@ -174,7 +174,7 @@ export class RecordedTable {
     const values = this.newValues(count);
     const body = {
       name: `made with ${values[0]}`,
-      schema: { columns },
+      schema: { columns: recordedColumns },
       rows: values.map((value) => ({ value, padding })),
     };
     const answer = await this.#ask('/tables', { method: 'POST', body });
@@ -223,7 +223,7 @@ export async function createRecordedTable(
   client: Client,
   count: number,
 ): Promise<{ readonly tableId: string; readonly rows: readonly string[]; readonly recorder: Recorder }> {
-  const answer = await client.post('/tables', { name: 'recorded', schema: { columns }, rows: [] });
+  const answer = await client.post('/tables', { name: 'recorded', schema: { columns: recordedColumns }, rows: [] });
   if (answer.status !== 201) throw new Error(answer.text);
   const tableId: string = answer.json.data.tableID;
   const recorder = new Recorder();

@@ -7,7 +7,7 @@ import { Client, outcomeOf, type Answer } from '../support/client.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { startS3, type S3Server } from '../support/s3/seaweedfs.ts';
 import { startServer } from '../support/server.ts';
-import { complete, createUpload, picture, sendBytes, upload } from '../support/uploads.ts';
+import { complete, postUpload, picture, sendBytes, upload } from '../support/uploads.ts';
 import { createTable } from '../support/tables.ts';
 
 let s3: S3Server;
@@ -36,7 +36,7 @@ test('an S3 that is away makes requests wait that need it, and those alone', asy
   const client = new Client(server.url, await server.token());
   const bytes = randomBytes(100_000);
   const file = await upload(client, bytes);
-  const [arrived, empty] = [await createUpload(client), await createUpload(client)];
+  const [arrived, empty] = [await postUpload(client), await postUpload(client)];
   expect(await sendBytes(arrived, bytes)).toBe('200');
 
   await s3.kill();

@@ -76,7 +76,7 @@ export class SharedTable {
 }
 
 /** The record of a patch that no client of this history sends. */
-export function patchOf({ teamId, tableId }: SharedTable, { address: row }: Row, value: string): Uint8Array {
+export function foreignPatch({ teamId, tableId }: SharedTable, { address: row }: Row, value: string): Uint8Array {
   const { block } = readPatchRow(Buffer.from(JSON.stringify({ value })));
   const data: EventData = {
     type: 'RowPatchRequested',

@@ -4,9 +4,9 @@ import { readModelSchema } from '../../projections/models.ts';
 import { Database } from '../../src/storage/database/database.ts';
 import { clock, SimulatedProcess } from './clock.ts';
 import { cutConnectionsOf } from './connections.ts';
-import type { Deployment } from './fault.ts';
+import type { SimulatedDeployment } from './fault.ts';
 
-export interface Command {
+export interface OperatorCommand {
   readonly name: string;
   readonly work: (process: SimulatedProcess, database: Database) => Promise<unknown>;
   /** Whether this error says that there was nothing left to do. */
@@ -21,7 +21,7 @@ const attemptsMax = 100;
  * Runs a command until it is done, and kills it a few times before: what it began, the next run goes on with. Processes
  * may be killed too.
  */
-export async function untilDone(deployment: Deployment, command: Command): Promise<void> {
+export async function runUntilDone(deployment: SimulatedDeployment, command: OperatorCommand): Promise<void> {
   const { places, random, problems } = deployment;
   const interruptions = random.below(interruptionsMax + 1);
   for (let attempt = 0; ; attempt += 1) {
@@ -43,7 +43,7 @@ export async function untilDone(deployment: Deployment, command: Command): Promi
 /** Runs it once, and kills it after so many milliseconds; null: not at all. */
 async function run(
   random: Random,
-  { name, work, isDone }: Command,
+  { name, work, isDone }: OperatorCommand,
   killedAfter: number | null,
 ): Promise<'done' | 'killed' | Error> {
   const process = new SimulatedProcess(name);

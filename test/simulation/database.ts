@@ -10,7 +10,7 @@ import { PipelinedReader } from '../../src/storage/database/pipelined-reader.ts'
 import { clock, type SimulatedProcess } from './clock.ts';
 import { writersMax } from './partitions.ts';
 import { Session, type PostgresServer, type Result } from './postgres.ts';
-import type { Row } from './view.ts';
+import type { TableRow } from './view.ts';
 
 function connectionEnded(): Error {
   return new Error('Connection terminated unexpectedly');
@@ -175,7 +175,7 @@ class WatchedPool extends PipelinedPool {
 }
 
 /** pg's pool gives 64-bit integers as texts. */
-function asTexts({ rows, rowCount }: Result): { rows: Row[]; rowCount: number } {
+function asTexts({ rows, rowCount }: Result): { rows: TableRow[]; rowCount: number } {
   return {
     rowCount,
     rows: rows.map((row) =>

@@ -5,10 +5,11 @@ import type { Random } from '../support/random.ts';
 import { findAmbiguities } from './ambiguities.ts';
 import { findProblems, type History } from '../support/history.ts';
 import type { Load, SharedTable } from './clients.ts';
-import { Place, type Role } from './place.ts';
+import type { ProcessRole } from '../support/server.ts';
+import { Place } from './place.ts';
 import type { World } from './world.ts';
 
-export interface Deployment {
+export interface SimulatedDeployment {
   readonly world: World;
   readonly places: readonly Place[];
   readonly random: Random;
@@ -20,11 +21,11 @@ export interface Deployment {
   readonly problems: string[];
 }
 
-export interface Fault {
+export interface SimulatedFault {
   readonly name: string;
   readonly log: 'kafka' | 'postgres';
   readonly places: (world: World) => readonly Place[];
-  readonly strike: (deployment: Deployment) => Promise<void>;
+  readonly strike: (deployment: SimulatedDeployment) => Promise<void>;
   /** Whether the log moves to the other place. */
   readonly moves?: true;
   /** Whether nobody can write to the partition of the clients afterwards. */
@@ -35,16 +36,16 @@ export interface Fault {
    */
   readonly overlaps: 'any' | 'as first' | 'none';
   /** What is wrong in the history. */
-  readonly judge: (deployment: Deployment, history: History) => readonly string[];
+  readonly judge: (deployment: SimulatedDeployment, history: History) => readonly string[];
 }
 
-export const nothingIsLost: Fault['judge'] = (_, history) => findProblems(history);
+export const nothingIsLost: SimulatedFault['judge'] = (_, history) => findProblems(history);
 
 /** Acknowledged writes may be gone, but no version and no row ID means two things. */
-export const nothingMeansTwoThings: Fault['judge'] = (_, { calls }) => findAmbiguities(calls);
+export const nothingMeansTwoThings: SimulatedFault['judge'] = (_, { calls }) => findAmbiguities(calls);
 
 /** Nothing is lost, but a read may miss what was written just before: another version wrote it. */
-export const readsMayBeOld: Fault['judge'] = (_, { calls, final }) =>
+export const readsMayBeOld: SimulatedFault['judge'] = (_, { calls, final }) =>
   findProblems({
     calls: calls.flatMap((call) => {
       const { operation } = call;
@@ -55,18 +56,18 @@ export const readsMayBeOld: Fault['judge'] = (_, { calls, final }) =>
     final,
   });
 
-export function placesOf(...roles: readonly Role[]): Fault['places'] {
+export function placesOf(...roles: readonly ProcessRole[]): SimulatedFault['places'] {
   return (world) => roles.map((role) => new Place(world, role));
 }
 
 export const together = placesOf('all', 'all');
-export const apart: Fault['places'] = (world) =>
+export const apart: SimulatedFault['places'] = (world) =>
   world.random.chance(0.5) ? together(world) : placesOf('api', 'api', 'projector', 'projector')(world);
 
 /** Longer than a process takes to see how far the log goes, and a request to be answered, in milliseconds. */
 export const quietFor = 3000;
 
 /** The partition of the team that most calls are about. */
-export function partitionOfClients({ table }: Deployment): number {
+export function partitionOfClients({ table }: SimulatedDeployment): number {
   return table.partition;
 }

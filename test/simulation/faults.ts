@@ -2,17 +2,17 @@
 import type { Random } from '../support/random.ts';
 import type { Fate } from './brokers.ts';
 import { clock } from './clock.ts';
-import { patchOf } from './clients.ts';
+import { foreignPatch } from './clients.ts';
 import { ConsumerGroup } from './consumer-group.ts';
 import { partitions } from './partitions.ts';
 import { asOperator } from './operator.ts';
 import { Place } from './place.ts';
-import { apart, nothingIsLost, partitionOfClients, quietFor, together, type Fault } from './fault.ts';
+import { apart, nothingIsLost, partitionOfClients, quietFor, together, type SimulatedFault } from './fault.ts';
 import { losses } from './losses.ts';
 import { operations } from './operations.ts';
 
 /** Sends have this fate for a while, all of them or some. Meanwhile a process may stand still. */
-function sending(name: string, fateOf: (random: Random) => Fate): Fault {
+function sending(name: string, fateOf: (random: Random) => Fate): SimulatedFault {
   return {
     name,
     log: 'kafka',
@@ -49,7 +49,7 @@ export const falseRefusals: readonly string[] = [
 ];
 
 /** Things that happen to the processes, to Postgres or to the lines between them, whichever log there is. */
-const disturbances: readonly (readonly [name: string, strike: Fault['strike']])[] = [
+const disturbances: readonly (readonly [name: string, strike: SimulatedFault['strike']])[] = [
   [
     'a process is killed',
     async ({ places, random }) => {
@@ -92,12 +92,12 @@ const disturbances: readonly (readonly [name: string, strike: Fault['strike']])[
   ],
 ];
 
-const onBothLogs = disturbances.flatMap(([name, strike]): Fault[] => [
+const onBothLogs = disturbances.flatMap(([name, strike]): SimulatedFault[] => [
   { name, log: 'kafka', places: apart, strike, judge: nothingIsLost, overlaps: 'any' },
   { name, log: 'postgres', places: together, strike, judge: nothingIsLost, overlaps: 'any' },
 ]);
 
-const disturbing: readonly Fault[] = [
+const disturbing: readonly SimulatedFault[] = [
   ...onBothLogs,
   sending('sends are lost', () => 'lost'),
   sending('sends are not answered', () => 'unanswered'),
@@ -148,7 +148,7 @@ const disturbing: readonly Fault[] = [
   },
 ];
 
-const misleading: readonly Fault[] = [
+const misleading: readonly SimulatedFault[] = [
   {
     name: 'the clocks of the brokers are wrong for a while',
     log: 'kafka',
@@ -162,7 +162,7 @@ const misleading: readonly Fault[] = [
       brokers.skew = 0;
     },
   },
-  ...(['kafka', 'postgres'] as const).map((log): Fault => ({
+  ...(['kafka', 'postgres'] as const).map((log): SimulatedFault => ({
     name: 'the clock of Postgres is wrong for a while',
     log,
     places: log === 'kafka' ? apart : together,
@@ -174,7 +174,7 @@ const misleading: readonly Fault[] = [
       postgres.skew = 0;
     },
   })),
-  ...(['kafka', 'postgres'] as const).map((log): Fault => ({
+  ...(['kafka', 'postgres'] as const).map((log): SimulatedFault => ({
     name: 'the clock of a process is wrong for a while',
     log,
     places: log === 'kafka' ? apart : together,
@@ -200,7 +200,9 @@ const misleading: readonly Fault[] = [
       const row = random.pick(table.rows);
       const value = 'of another version';
       await table.recorder.record('another version', async () => {
-        await asOperator(world, (log) => log.appendRecord(partitionOfClients(deployment), patchOf(table, row, value)));
+        await asOperator(world, (log) =>
+          log.appendRecord(partitionOfClients(deployment), foreignPatch(table, row, value)),
+        );
         return { kind: 'patch', row: row.id, value, ifMatch: null, outcome: { status: 'unknown' } };
       });
       await clock.sleep(seenWithin);
@@ -234,4 +236,4 @@ const misleading: readonly Fault[] = [
   },
 ];
 
-export const faults: readonly Fault[] = [...disturbing, ...misleading, ...losses, ...operations];
+export const faults: readonly SimulatedFault[] = [...disturbing, ...misleading, ...losses, ...operations];

@@ -1,6 +1,6 @@
 /** What a statement does in the model of Postgres. */
 import type { Holder, Locks } from './locks.ts';
-import { postgresError, type Row, type View } from './view.ts';
+import { postgresError, type TableRow, type View } from './view.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Values = readonly any[];
@@ -11,7 +11,7 @@ interface LockingSession extends Holder {
 }
 
 /** `texts`: that of the statement, and what stands in it for each `{}`. Gives the rows of the answer. */
-export type Effect = (view: View, values: Values, texts: readonly string[]) => readonly Row[];
+export type Effect = (view: View, values: Values, texts: readonly string[]) => readonly TableRow[];
 
 export interface Handler {
   /** Whether it uses tables of the read model of its session. */
@@ -19,7 +19,7 @@ export interface Handler {
   /** The locks that it takes first, by name: exclusively, or shared if they begin with that word. */
   readonly locks?: (values: Values, texts: readonly string[], readModel: string) => readonly string[];
   /** What it does to the session, once it has its locks; the rows that it gives, if it is this that gives them. */
-  readonly inSession?: (session: LockingSession, values: Values) => readonly Row[] | void;
+  readonly inSession?: (session: LockingSession, values: Values) => readonly TableRow[] | void;
   readonly run: Effect;
 }
 
@@ -42,7 +42,7 @@ export const nothing = onNamed(() => []);
 export const readModelLock = (readModel: string): string => `read model ${readModel}`;
 
 /** The rows of the progress, or of the heads, in the order of partitions. */
-export function inOrder(view: View, table: 'progress' | 'heads'): Row[] {
+export function inOrder(view: View, table: 'progress' | 'heads'): TableRow[] {
   return view.all(table).toSorted((a, b) => Number(a['partition']) - Number(b['partition']));
 }
 

@@ -10,7 +10,7 @@ import { Random } from '../support/random.ts';
 import { beginHistory, clock } from './clock.ts';
 import { connectAllTo } from './connections.ts';
 import { Load, SharedTable, SimulatedClient } from './clients.ts';
-import type { Deployment, Fault } from './fault.ts';
+import type { SimulatedDeployment, SimulatedFault } from './fault.ts';
 import { drawFaults, strikeAll } from './overlaps.ts';
 import { partitions } from './partitions.ts';
 import type { Place } from './place.ts';
@@ -64,7 +64,7 @@ export async function simulate(seed: number, only?: readonly string[]): Promise<
   let recoveryMs = 0;
   const run = async (): Promise<void> => {
     const places = faults[0]!.places(world);
-    const deployment: Deployment = { world, places, random, load, table: tables[0]!, tables, problems };
+    const deployment: SimulatedDeployment = { world, places, random, load, table: tables[0]!, tables, problems };
     const teams = tables.map((table, team) => {
       return Array.from(
         { length: team === 0 ? clientsAtOnce : 1 },
@@ -133,7 +133,7 @@ async function untilServing(places: readonly Place[]): Promise<void> {
 
 /** The service recovers by itself, within the limit: each process takes a write of each team. */
 async function recovered(
-  deployment: Deployment,
+  deployment: SimulatedDeployment,
   clients: readonly SimulatedClient[],
   broken: number | null,
 ): Promise<void> {
@@ -158,7 +158,7 @@ async function recovered(
 }
 
 /** Each read model gets all of the log while nobody writes, within the limit. */
-async function followed({ world, places, problems }: Deployment, broken: number | null): Promise<void> {
+async function followed({ world, places, problems }: SimulatedDeployment, broken: number | null): Promise<void> {
   const limit = clock.now + recoveryLimit[world.log];
   for (const readModel of readModelsOf(places)) {
     while (clock.now <= limit && behind(world, readModel, broken).length > 0) await clock.sleep(50);
@@ -185,7 +185,7 @@ function behind({ log, kafka, postgres }: World, readModel: string, broken: numb
 }
 
 /** What is wrong in what the clients of all teams were told. */
-function judge(deployment: Deployment, faults: readonly Fault[]): string[] {
+function judge(deployment: SimulatedDeployment, faults: readonly SimulatedFault[]): string[] {
   const { world, places, tables } = deployment;
   return tables.flatMap((table, team) =>
     readModelsOf(places).flatMap((readModel) => {

@@ -5,9 +5,9 @@ import { allPartitions } from '../../src/log/partition.ts';
 import { inOrder, onNamed, onReadModel, refuseIfClosed, type Handler, type Handlers, type Effect } from './handler.ts';
 import { partitions } from './partitions.ts';
 import { progressOf } from './progress-statements.ts';
-import { postgresError, type Row, type View } from './view.ts';
+import { postgresError, type TableRow, type View } from './view.ts';
 
-interface Head extends Row {
+interface Head extends TableRow {
   readonly next: bigint;
   readonly time: number;
 }
@@ -18,7 +18,7 @@ const writesRecords = 'shared records';
 
 const headOf = (view: View, partition: unknown): Head => view.get('heads', String(partition)) as Head;
 
-function moveHead(view: View, partition: unknown, next: bigint, time: number): Row[] {
+function moveHead(view: View, partition: unknown, next: bigint, time: number): TableRow[] {
   const head = { partition: Number(partition), next, time };
   view.put('heads', String(partition), head);
   return [head];
@@ -30,7 +30,7 @@ function putRecord(view: View, partition: unknown, offset: bigint, time: number,
   view.put('records', `${String(partition)} ${offset}`, { log_offset: offset, time, bytes });
 }
 
-const recordAt = (view: View, partition: unknown, offset: bigint): Row | null =>
+const recordAt = (view: View, partition: unknown, offset: bigint): TableRow | null =>
   view.get('records', `${String(partition)} ${offset}`);
 
 const inserting = (run: (...args: Parameters<Effect>) => void): Handler => ({
@@ -116,7 +116,7 @@ export const logStatements: Handlers = {
     }),
   ),
   'select_records': onNamed((view, [partition, from, to, limit]) => {
-    const rows: Row[] = [];
+    const rows: TableRow[] = [];
     for (let offset = BigInt(from); offset < BigInt(to) && rows.length < limit; offset += 1n) {
       const record = recordAt(view, partition, offset);
       if (record === null) break;

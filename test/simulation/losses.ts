@@ -14,12 +14,12 @@ import {
   placesOf,
   quietFor,
   together,
-  type Deployment,
-  type Fault,
+  type SimulatedDeployment,
+  type SimulatedFault,
 } from './fault.ts';
 
 /** Waits until the partition is noted as one whose log lacks records. Returns whether it is, after a while. */
-async function isHalted({ world: { postgres } }: Deployment, partition: number): Promise<boolean> {
+async function isHalted({ world: { postgres } }: SimulatedDeployment, partition: number): Promise<boolean> {
   for (let count = 0; count < 50; count += 1) {
     if (postgres.rowsOf('progress').get(String(partition))!['contradicted'] === true) return true;
     await clock.sleep(200);
@@ -27,7 +27,7 @@ async function isHalted({ world: { postgres } }: Deployment, partition: number):
   return false;
 }
 
-export const losses: readonly Fault[] = [
+export const losses: readonly SimulatedFault[] = [
   {
     name: 'brokers lose the end of the log, and get it back',
     log: 'kafka',
@@ -139,7 +139,7 @@ export const losses: readonly Fault[] = [
   ).map((fault) => ({
     ...fault,
     overlaps: 'none' as const,
-    strike: async (deployment: Deployment) => {
+    strike: async (deployment: SimulatedDeployment) => {
       // Only what all processes have seen is certain to be missed.
       const goOn = deployment.load.silence();
       await clock.sleep(quietFor);
@@ -155,10 +155,10 @@ export const losses: readonly Fault[] = [
  */
 function postgresLosses(
   name: string,
-  judgeOnKafka: Fault['judge'],
+  judgeOnKafka: SimulatedFault['judge'],
   change: (server: PostgresServer) => void,
-): readonly Fault[] {
-  const strike: Fault['strike'] = async ({ world: { postgres }, random }) => {
+): readonly SimulatedFault[] {
+  const strike: SimulatedFault['strike'] = async ({ world: { postgres }, random }) => {
     const commits = postgres.commits - random.below(12);
     postgres.away = true;
     postgres.loseCommits(Math.max(commits, postgres.firstCommits));

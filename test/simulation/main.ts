@@ -109,8 +109,8 @@ async function simulateHere(): Promise<number> {
 /** Plants a bug. Resolves to the faults that show it; undefined: none is planted. */
 async function plant(name: string | undefined): Promise<readonly string[] | undefined> {
   if (name === undefined) return undefined;
-  const { plants } = await import('./plants.ts');
-  const planted = plants[name];
+  const { simulationPlants } = await import('./plants.ts');
+  const planted = simulationPlants[name];
   if (planted === undefined) throw new Error(`there is no such plant: ${name}`);
   planted.plant();
   return planted.faults;

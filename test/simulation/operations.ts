@@ -2,7 +2,7 @@
 import { readModelSchema } from '../../projections/models.ts';
 import { createReadModel, type World } from './world.ts';
 import { clock } from './clock.ts';
-import { apart, nothingIsLost, readsMayBeOld, together, type Fault } from './fault.ts';
+import { apart, nothingIsLost, readsMayBeOld, together, type SimulatedFault } from './fault.ts';
 import { releaseTeams, resumeLog } from './operator.ts';
 import { moves } from './moves.ts';
 import { Place } from './place.ts';
@@ -22,7 +22,7 @@ function twoVersions(world: World): readonly Place[] {
   return versions.map((readModel) => new Place(world, 'all', readModel === null ? {} : { readModel }));
 }
 
-export const operations: readonly Fault[] = [
+export const operations: readonly SimulatedFault[] = [
   ...replays,
   ...moves,
   {
@@ -33,7 +33,7 @@ export const operations: readonly Fault[] = [
     overlaps: 'as first',
     strike: ({ random }) => clock.sleep(random.between(500, 8000)),
   },
-  ...(['kafka', 'postgres'] as const).map((log): Fault => ({
+  ...(['kafka', 'postgres'] as const).map((log): SimulatedFault => ({
     name: 'an operator resumes the log beside writes',
     log,
     places: log === 'kafka' ? apart : together,

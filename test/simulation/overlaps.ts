@@ -1,7 +1,7 @@
 /** Which faults strike in a history: one, or several at once. */
 import type { Random } from '../support/random.ts';
 import { clock } from './clock.ts';
-import type { Deployment, Fault } from './fault.ts';
+import type { SimulatedDeployment, SimulatedFault } from './fault.ts';
 import { faults } from './faults.ts';
 
 /** How many of the histories have several faults. */
@@ -14,7 +14,7 @@ const beginsWithin = 2000;
  * Draws the faults of a history. `only`: the names of those to draw one from; all, and several at once, if omitted.
  * Several have the deployment of the first.
  */
-export function drawFaults(random: Random, only?: readonly string[]): readonly Fault[] {
+export function drawFaults(random: Random, only?: readonly string[]): readonly SimulatedFault[] {
   const first = random.pick(faults.filter(({ name }) => only === undefined || only.includes(name)));
   if (only !== undefined || !random.chance(severalProbability)) return [first];
   const drawn = [first];
@@ -30,7 +30,7 @@ export function drawFaults(random: Random, only?: readonly string[]): readonly F
 }
 
 /** All faults strike, each when it likes. Settles when all are over. */
-export async function strikeAll(struck: readonly Fault[], deployment: Deployment): Promise<void> {
+export async function strikeAll(struck: readonly SimulatedFault[], deployment: SimulatedDeployment): Promise<void> {
   const { random } = deployment;
   await Promise.all(
     struck.map(async (fault) => {

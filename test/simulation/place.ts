@@ -18,6 +18,7 @@ import { Submitter } from '../../src/api/http/submit/submitter.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
 import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';
 import { keysOf } from '../support/secret-keys.ts';
+import type { ProcessRole } from '../support/server.ts';
 import { clock, SimulatedProcess } from './clock.ts';
 import { connectTo } from './cluster.ts';
 import type { ConsumerGroup } from './consumer-group.ts';
@@ -50,8 +51,6 @@ export interface Serving {
   readonly queries: ReturnType<typeof openQueries<typeof models>>;
 }
 
-export type Role = 'all' | 'api' | 'projector';
-
 interface PlaceOptions {
   /** Another consumer group than that of the others. */
   readonly group?: ConsumerGroup | null;
@@ -62,7 +61,7 @@ interface PlaceOptions {
 /** A place in which a process runs: when one ends, a supervisor starts the next. */
 export class Place {
   readonly #world: World;
-  readonly role: Role;
+  readonly role: ProcessRole;
   readonly #ownGroup: ConsumerGroup | null;
   #serving: Serving | null = null;
   #process: SimulatedProcess | null = null;
@@ -76,7 +75,7 @@ export class Place {
   /** Rejects when the process that runs now ends. */
   ended = Promise.withResolvers<never>();
 
-  constructor(world: World, role: Role, { group = null, readModel = readModelSchema }: PlaceOptions = {}) {
+  constructor(world: World, role: ProcessRole, { group = null, readModel = readModelSchema }: PlaceOptions = {}) {
     this.#world = world;
     this.role = role;
     this.#ownGroup = group;

@@ -15,14 +15,14 @@ import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';
 import { KafkaReader } from '../../src/log/kafka/kafka-reader.ts';
 import { Rebuild } from '../../src/operations/replay/rebuild.ts';
 import { rebuildName } from '../../src/operations/replay/replay-progress.ts';
-import { plants as realPlants } from '../faults/kafka/plants.ts';
+import { servicePlants } from '../faults/kafka/plants.ts';
 import { falseRefusals } from './faults.ts';
 import { otherReadModel } from './operations.ts';
 import { voided } from './progress-statements.ts';
 import { triggers } from './schema-statements.ts';
 import { changeStatement } from './statements.ts';
 
-export interface Plant {
+export interface SimulationPlant {
   readonly plant: () => void;
   readonly faults: readonly string[];
 }
@@ -48,7 +48,7 @@ function catchUpAs(change: (database: Database, catchUp: () => Promise<void>) =>
   };
 }
 
-export const plants: Readonly<Record<string, Plant>> = {
+export const simulationPlants: Readonly<Record<string, SimulationPlant>> = {
   'errors of brokers are certain': {
     faults: ['sends are refused after they were written'],
     plant: () => {
@@ -211,14 +211,14 @@ export const plants: Readonly<Record<string, Plant>> = {
   },
   'who waits is told success by the offset': {
     faults: ['sends are not answered'],
-    plant: realPlants['wait by offset only'],
+    plant: servicePlants['wait by offset only'],
   },
   'what cannot be projected is passed over': {
     faults: ['a record is no event'],
-    plant: realPlants['skipped poison event'],
+    plant: servicePlants['skipped poison event'],
   },
   'what took effect is answered with 4xx': {
     faults: ['a process is killed'],
-    plant: realPlants['4xx after the append'],
+    plant: servicePlants['4xx after the append'],
   },
 };

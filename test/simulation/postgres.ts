@@ -12,10 +12,18 @@ import { clock, wallClock } from './clock.ts';
 import { readModelLock } from './handler.ts';
 import { findStatement } from './statements.ts';
 import { Locks, type Holder, type Wanted } from './locks.ts';
-import { postgresError, View, type Changes, type Row, type SchemaChange, type Server, type Tables } from './view.ts';
+import {
+  postgresError,
+  View,
+  type Changes,
+  type TableRow,
+  type SchemaChange,
+  type Server,
+  type Tables,
+} from './view.ts';
 
 export interface Result {
-  readonly rows: readonly Row[];
+  readonly rows: readonly TableRow[];
   readonly rowCount: number;
   readonly command: string;
 }
@@ -50,7 +58,7 @@ export class PostgresServer implements Server {
   onSchemasChanged: () => void = () => undefined;
   /** How to undo each commit, for those that get lost. */
   readonly #undo: {
-    readonly rows: readonly (readonly [table: Map<string, Row>, key: string, before: Row | undefined])[];
+    readonly rows: readonly (readonly [table: Map<string, TableRow>, key: string, before: TableRow | undefined])[];
     readonly readModels: ReadonlyMap<string, Tables> | null;
     readonly localKeys: bigint;
   }[] = [];
@@ -64,12 +72,12 @@ export class PostgresServer implements Server {
   }
 
   /** The committed rows of a table of a read model, or of the log. */
-  rowsOf(table: string, readModel = readModelSchema): ReadonlyMap<string, Row> {
-    return this.log.get(table) ?? this.readModels.get(readModel)?.get(table) ?? new Map<string, Row>();
+  rowsOf(table: string, readModel = readModelSchema): ReadonlyMap<string, TableRow> {
+    return this.log.get(table) ?? this.readModels.get(readModel)?.get(table) ?? new Map<string, TableRow>();
   }
 
   commit(changes: readonly Changes[], schemas: readonly SchemaChange[]): void {
-    const undo: (readonly [Map<string, Row>, string, Row | undefined])[] = [];
+    const undo: (readonly [Map<string, TableRow>, string, TableRow | undefined])[] = [];
     for (const { stored, rows } of changes) {
       for (const [key, row] of rows) {
         undo.push([stored, key, stored.get(key)]);

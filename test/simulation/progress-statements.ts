@@ -10,7 +10,7 @@ import {
   type Values,
 } from './handler.ts';
 import { keyOf, type ProgressRow } from './stored-rows.ts';
-import type { Row, View } from './view.ts';
+import type { TableRow, View } from './view.ts';
 
 /** The locks on the rows of partitions, and, shared, the one on the table: `lock table progress` waits for writers. */
 const locksOf = (partitions: readonly unknown[], readModel: string): readonly string[] => [
@@ -53,13 +53,13 @@ function heldTeams({ held }: ProgressRow, change: (held: Record<string, number>)
   return JSON.stringify(change(JSON.parse(held)));
 }
 
-function changeQuarantine(view: View, [partition, teamId]: Values, change: (row: Row) => Row): Row[] {
+function changeQuarantine(view: View, [partition, teamId]: Values, change: (row: TableRow) => TableRow): TableRow[] {
   const before = view.get('quarantines', `${partition} ${teamId}`);
   if (before !== null) view.put('quarantines', `${partition} ${teamId}`, { ...before, ...change(before) });
   return [];
 }
 
-function outcomes(view: View, partition: unknown, commandIds: readonly string[]): Row[] {
+function outcomes(view: View, partition: unknown, commandIds: readonly string[]): TableRow[] {
   const found = commandIds.map((commandId) => view.get('outcomes', keyOf('outcomes', { partition, commandId })));
   return found.filter((row) => row !== null);
 }

@@ -3,7 +3,7 @@ import { logSchema } from '../../src/log/postgres/log-tables.ts';
 import { nothing, onNamed, onReadModel, readModelLock, type Handlers, type Values } from './handler.ts';
 import { keepInSession } from './locks.ts';
 import { emptyReadModel } from './stored-rows.ts';
-import { postgresError, type Row, type View } from './view.ts';
+import { postgresError, type TableRow, type View } from './view.ts';
 
 /** The schema of a table, and its name. The tables of the log belong to each read model, so they need none. */
 function nameOf(table: string, readModel: string): readonly [schema: string, name: string] {
@@ -18,7 +18,7 @@ function lockOfTable(table: string, readModel: string): string {
 }
 
 /** Makes or drops the trigger that refuses writes to a table. */
-function setTrigger(view: View, table: string, trigger: Row | null): readonly Row[] {
+function setTrigger(view: View, table: string, trigger: TableRow | null): readonly TableRow[] {
   const [schema, name] = nameOf(table, view.name);
   view.in(schema).put(`triggers of ${name}`, '', trigger);
   return [];
@@ -130,6 +130,6 @@ export const schemaStatements: Handlers = {
   }),
 };
 
-function selectSchema(view: View, [name]: Values): readonly Row[] {
+function selectSchema(view: View, [name]: Values): readonly TableRow[] {
   return name === logSchema || view.server.readModels.has(name) ? [{}] : [];
 }

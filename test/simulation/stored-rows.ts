@@ -9,14 +9,14 @@ import { models } from '../../projections/models.ts';
 import { allPartitions } from '../../src/log/partition.ts';
 import { onReadModel, type Handler } from './handler.ts';
 import { partitions } from './partitions.ts';
-import { postgresError, type Row, type Tables, type View } from './view.ts';
+import { postgresError, type TableRow, type Tables, type View } from './view.ts';
 
 interface TableOfRows {
   readonly name: string;
   readonly key: readonly string[];
   /** Properties declared as bigint that programs see as numbers. */
   readonly numbers: ReadonlySet<string>;
-  readonly defaults: Row;
+  readonly defaults: TableRow;
 }
 
 /** The code with which Postgres refuses rows that it cannot hold (`refuses`): untranslatable_character. */
@@ -48,7 +48,7 @@ const tables = new Map(
   }),
 );
 
-export function rowsOfPartitions(row: (partition: number) => Row): Map<string, Row> {
+export function rowsOfPartitions(row: (partition: number) => TableRow): Map<string, TableRow> {
   return new Map(allPartitions(partitions).map((partition) => [String(partition), row(partition)]));
 }
 
@@ -71,14 +71,14 @@ const begun = {
 };
 
 /** The progress of a partition. */
-export type ProgressRow = Row & Readonly<typeof begun> & { readonly partition: number };
+export type ProgressRow = TableRow & Readonly<typeof begun> & { readonly partition: number };
 
 /** The tables of a read model that has just been created. */
 export function emptyReadModel(): Tables {
   return new Map([['progress', rowsOfPartitions((partition) => ({ partition, ...begun }))]]);
 }
 
-export function keyOf(table: string, row: Row): string {
+export function keyOf(table: string, row: TableRow): string {
   return tables
     .get(table)!
     .key.map((name) => String(row[name]))
@@ -115,7 +115,7 @@ function givenRowsOf(text: string): GivenRows {
 }
 
 /** The rows that a RowsStatement was bound to. */
-export function decodeRows(text: string, values: readonly unknown[]): Row[] {
+export function decodeRows(text: string, values: readonly unknown[]): TableRow[] {
   const { names, types, isOne } = givenRowsOf(text);
   if (isOne) return [Object.fromEntries(names.map((name, at) => [name, toValue(types[at]!, values[at])]))];
   const columns = types.map((type, at) => toValues(type, values[at]));
@@ -138,7 +138,7 @@ function toValue(type: string, value: unknown): unknown {
 }
 
 /** A row as it is stored. */
-function toStored({ numbers, defaults }: TableOfRows, row: Row): Row {
+function toStored({ numbers, defaults }: TableOfRows, row: TableRow): TableRow {
   const stored: Record<string, unknown> = { ...defaults, ...row };
   for (const name of numbers) if (typeof stored[name] === 'bigint') stored[name] = Number(stored[name]);
   return stored;
@@ -150,7 +150,7 @@ export function generatedWrite(text: string): Handler | null {
     /^(?:insert into (\w+) \([^)]*\) select|update (\w+) set [^$]*? from|delete from (\w+) using)/s.exec(text) ?? [];
   const table = tables.get(inserted ?? updated ?? deleted ?? '');
   if (table === undefined) return null;
-  const put = (view: View, row: Row): void => view.put(table.name, keyOf(table.name, row), toStored(table, row));
+  const put = (view: View, row: TableRow): void => view.put(table.name, keyOf(table.name, row), toStored(table, row));
   return onReadModel((view, values) => {
     const rows = decodeRows(text, values).map((row) => nullEmptyLines(text, row));
     if (rows.some(({ body }) => typeof body === 'string' && view.server.refuses(body, view.name)))
@@ -175,7 +175,7 @@ export function generatedWrite(text: string): Handler | null {
 }
 
 /** Null in a nullable column of lines is sent as an empty line. */
-function nullEmptyLines(text: string, row: Row): Row {
+function nullEmptyLines(text: string, row: TableRow): TableRow {
   if (!text.includes('nullif(')) return row;
   const nullable = [...text.matchAll(/nullif\(given\.(\w+)/g)].map(([, column]) => propertyOf(column!));
   return { ...row, ...Object.fromEntries(nullable.map((name) => [name, row[name] === '' ? null : row[name]])) };

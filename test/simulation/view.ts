@@ -2,9 +2,9 @@
 import type { Random } from '../support/random.ts';
 
 /** A row by property name. */
-export type Row = Readonly<Record<string, unknown>>;
+export type TableRow = Readonly<Record<string, unknown>>;
 
-export type Tables = Map<string, Map<string, Row>>;
+export type Tables = Map<string, Map<string, TableRow>>;
 
 /** An error as Postgres reports it. */
 export function postgresError(code: string, constraint?: string): Error {
@@ -35,8 +35,8 @@ export interface Server {
 
 /** The changed rows of a table; null: a row is gone. */
 export interface Changes {
-  readonly stored: Map<string, Row>;
-  readonly rows: ReadonlyMap<string, Row | null>;
+  readonly stored: Map<string, TableRow>;
+  readonly rows: ReadonlyMap<string, TableRow | null>;
 }
 
 /** Changes which read models there are. */
@@ -52,7 +52,7 @@ export class View {
   readonly name: string;
   /** The read model, as it was found when it was first used: from then on the transaction has a lock on it. */
   #tables: Tables | null = null;
-  readonly #changes = new Map<string, Map<string, Row | null>>();
+  readonly #changes = new Map<string, Map<string, TableRow | null>>();
   readonly #schemas: SchemaChange[] = [];
   readonly #others = new Map<string, View>();
   readonly #notifications: (readonly [channel: string, payload: string])[] = [];
@@ -81,18 +81,18 @@ export class View {
     return other;
   }
 
-  get(table: string, key: string): Row | null {
+  get(table: string, key: string): TableRow | null {
     const changed = this.#changes.get(table)?.get(key);
     return changed === undefined ? (this.#stored(table).get(key) ?? null) : changed;
   }
 
   /** `null`: deletes the row. */
-  put(table: string, key: string, row: Row | null): void {
-    const changes = this.#changes.get(table) ?? new Map<string, Row | null>();
+  put(table: string, key: string, row: TableRow | null): void {
+    const changes = this.#changes.get(table) ?? new Map<string, TableRow | null>();
     this.#changes.set(table, changes.set(key, row));
   }
 
-  all(table: string): Row[] {
+  all(table: string): TableRow[] {
     const changes = this.#changes.get(table);
     const committed = this.#stored(table);
     if (changes === undefined) return [...committed.values()];
@@ -118,9 +118,9 @@ export class View {
     for (const notification of this.#notifications) for (const hear of this.server.listeners) hear(...notification);
   }
 
-  #stored(table: string): Map<string, Row> {
+  #stored(table: string): Map<string, TableRow> {
     const tables = this.server.log.has(table) ? this.server.log : this.#readModel();
-    const stored = tables.get(table) ?? new Map<string, Row>();
+    const stored = tables.get(table) ?? new Map<string, TableRow>();
     tables.set(table, stored);
     return stored;
   }

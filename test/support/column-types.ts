@@ -22,9 +22,9 @@ export const scalarKinds = [
   'json',
 ] as const;
 
-export const arrayOf = (kind: string): string => `array<${kind}>`;
+export const arrayTypeName = (kind: string): string => `array<${kind}>`;
 export const itemOf = (type: string): string | null => /^array<(.*)>$/.exec(type)?.[1] ?? null;
-export const allTypes: readonly string[] = [...scalarKinds, ...scalarKinds.map(arrayOf)];
+export const allTypes: readonly string[] = [...scalarKinds, ...scalarKinds.map(arrayTypeName)];
 
 /** The type as a schema has it. */
 export function typeInSchema(type: string): unknown {
@@ -91,7 +91,7 @@ export function naturalType(value: Json | undefined): string | null {
   if (!Array.isArray(value)) return 'json';
   if (value.some((element: Json) => typeof element === 'object')) return 'json';
   const naturals = value.map((element: Json) => naturalType(element)!);
-  return arrayOf(naturals.length === 0 ? 'string' : naturals.reduce(boundOf));
+  return arrayTypeName(naturals.length === 0 ? 'string' : naturals.reduce(boundOf));
 }
 
 /** Whether a value fits a column. Knows the natural types of values, and the types above them. */

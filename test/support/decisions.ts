@@ -9,7 +9,7 @@ import type { BodyBlockChange, OpenBodyChange } from '../../projections/segments
 import { defaultColumnsMax, StashContentBuilder } from '../../projections/stashes/stash-content.ts';
 import type { ChunkChange, StashChange } from '../../projections/stashes/stash.ts';
 import { compareSerials } from '../../projections/stashes/stash-order.ts';
-import { changedForm, formOf } from '../../projections/tables/read/stored-body.ts';
+import { changedForm, bodyFormOf } from '../../projections/tables/read/stored-body.ts';
 import type { Extent, TableChange } from '../../projections/tables/table.ts';
 import type { Team, TokenChange } from '../../projections/teams/team.ts';
 import type { UploadChange } from '../../projections/uploads/upload.ts';
@@ -115,7 +115,14 @@ export function given({
     ...tailExtent,
   };
   block.forEach((body, index) =>
-    tables.putRow({ extent: blockExtent, index, version: blockAt, body, form: formOf(blockExtent), isChange: false }),
+    tables.putRow({
+      extent: blockExtent,
+      index,
+      version: blockAt,
+      body,
+      form: bodyFormOf(blockExtent),
+      isChange: false,
+    }),
   );
   tail?.forEach((body, index) =>
     tables.putRow({ extent: openTail, index, version: tailAt, body, form: changedForm(tailAt), isChange: false }),

@@ -133,7 +133,7 @@ export async function until(condition: () => Promise<boolean> | boolean): Promis
 }
 
 /** Kills a process, and waits until it is gone. */
-export async function kill(pid: number): Promise<void> {
+export async function killProcess(pid: number): Promise<void> {
   process.kill(pid, 'SIGKILL');
   await until(async () => !(await isAlive(pid)));
 }

@@ -25,7 +25,7 @@ export async function sizeOfLog({ log }: Service): Promise<{ readonly records: n
 }
 
 /** All records of a team, in order. */
-export async function recordsOf({ log }: Service, teamId: string): Promise<TeamRecord[]> {
+export async function recordsOfTeam({ log }: Service, teamId: string): Promise<TeamRecord[]> {
   const partition = partitionOf(teamId, log.partitions);
   const { start, end } = await log.bounds(partition);
   const found: TeamRecord[] = [];

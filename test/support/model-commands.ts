@@ -151,7 +151,17 @@ export interface DeleteStash {
  * A client's request. Numbers and names in it are resolved among the tables, rows and stashes that exist when it is
  * run.
  */
-export type Command = Create | Add | Overwrite | Patch | Delete | BatchCommand | Alter | Ask | PutChunk | DeleteStash;
+export type ModelCommand =
+  | Create
+  | Add
+  | Overwrite
+  | Patch
+  | Delete
+  | BatchCommand
+  | Alter
+  | Ask
+  | PutChunk
+  | DeleteStash;
 
 const place = fc.nat(12);
 const stashArb = fc.constantFrom('s', 't');
@@ -243,7 +253,7 @@ const putChunkArb: fc.Arbitrary<PutChunk> = fc.record({
   kept: fc.array(fc.option(fc.nat(20)), { maxLength: 4 }),
 });
 const deleteStashArb: fc.Arbitrary<DeleteStash> = fc.record({ kind: fc.constant('deleteStash'), stash: stashArb });
-export const commandArb: fc.Arbitrary<Command> = fc.oneof(
+export const commandArb: fc.Arbitrary<ModelCommand> = fc.oneof(
   { weight: 1, arbitrary: createArb },
   { weight: 3, arbitrary: addArb },
   { weight: 4, arbitrary: patchArb },

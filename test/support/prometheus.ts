@@ -18,7 +18,7 @@ export interface ActiveAlert {
 }
 
 /** Whether a scrape of a target succeeded; `unknown` before the first. */
-interface Target {
+interface ScrapeTarget {
   readonly health: 'up' | 'down' | 'unknown';
   readonly lastError: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -31,7 +31,7 @@ interface Series {
 }
 
 export interface Prometheus {
-  targets(): Promise<readonly Target[]>;
+  targets(): Promise<readonly ScrapeTarget[]>;
   /** Alerts that are pending or firing. */
   alerts(): Promise<readonly ActiveAlert[]>;
   /** When the last of the groups of rules was evaluated, in milliseconds since 1970; 0: one was not yet. */
@@ -93,7 +93,7 @@ export async function startPrometheus(targets: readonly string[]): Promise<Prome
   return {
     stop,
     targets: async () =>
-      (await ask<{ readonly activeTargets: readonly Target[] }>('targets?state=active')).activeTargets,
+      (await ask<{ readonly activeTargets: readonly ScrapeTarget[] }>('targets?state=active')).activeTargets,
     alerts: async () => (await ask<{ readonly alerts: readonly ActiveAlert[] }>('alerts')).alerts,
     evaluatedAt: async () => {
       const { groups } = await ask<{ readonly groups: readonly { readonly lastEvaluation: string }[] }>('rules');

@@ -4,7 +4,7 @@
  */
 import { itemOf, type Json } from './column-types.ts';
 
-export type Row = Readonly<Record<string, Json>>;
+export type QueriedRow = Readonly<Record<string, Json>>;
 export type Types = Readonly<Record<string, string>>;
 
 // oxlint-disable-next-line typescript/no-explicit-any -- filters as clients send them
@@ -66,7 +66,7 @@ function lower(text: string): string {
 }
 
 /** Whether a row meets a filter. */
-export function meets(row: Row, filter: Filter, types: Types): boolean {
+export function meets(row: QueriedRow, filter: Filter, types: Types): boolean {
   if (filter.and !== undefined) return filter.and.every((part: Filter) => meets(row, part, types));
   if (filter.or !== undefined) return filter.or.some((part: Filter) => meets(row, part, types));
   if (filter.not !== undefined) return !meets(row, filter.not, types);
@@ -107,7 +107,7 @@ export function meets(row: Row, filter: Filter, types: Types): boolean {
 }
 
 /** Rows sorted by keys like `-amount`: empty cells last, ties in their order. */
-export function sorted(rows: readonly Row[], keys: readonly string[], types: Types): Row[] {
+export function sorted(rows: readonly QueriedRow[], keys: readonly string[], types: Types): QueriedRow[] {
   return rows.toSorted((a, b) => {
     for (const key of keys) {
       const descending = key.startsWith('-');
@@ -147,12 +147,12 @@ interface Aggregate {
 
 /** The groups of rows, in no order. */
 export function groups(
-  rows: readonly Row[],
+  rows: readonly QueriedRow[],
   groupBy: readonly string[],
   aggregate: readonly Aggregate[],
   types: Types,
 ): Record<string, Json>[] {
-  const byKey = new Map<string, Row[]>();
+  const byKey = new Map<string, QueriedRow[]>();
   for (const row of rows) {
     const key = JSON.stringify(
       groupBy.map((column) => (row[column] === undefined ? null : String(keyOf(row[column], types[column]!)))),
@@ -171,7 +171,7 @@ export function groups(
   }));
 }
 
-function valueOf(rows: readonly Row[], op: string, column: string | undefined, types: Types): Json {
+function valueOf(rows: readonly QueriedRow[], op: string, column: string | undefined, types: Types): Json {
   if (column === undefined) return rows.length;
   const type = types[column]!;
   const cells = rows.flatMap((row) => (row[column] === undefined ? [] : [row[column]]));

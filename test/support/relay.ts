@@ -9,12 +9,12 @@ import { buffer } from 'node:stream/consumers';
  * answer's body arrives, then the connection breaks. `busy`: the server does not get the request, and the answer is
  * 503. `hold`: the request is held until the relay is closed.
  */
-export type Fault = 'pass' | 'lose' | 'cut' | 'busy' | 'hold';
+export type RelayFault = 'pass' | 'lose' | 'cut' | 'busy' | 'hold';
 
 interface Passed {
   readonly method: string;
   readonly path: string;
-  readonly fault: Fault;
+  readonly fault: RelayFault;
   /** The status of the server's answer; null if there was none. */
   readonly status: number | null;
 }
@@ -25,7 +25,7 @@ export class Relay {
   readonly #passed: Passed[] = [];
   #held = 0;
   /** Called for each request; `attempt` counts from 0 for each method and path. */
-  faultFor: (method: string, path: string, attempt: number) => Fault = () => 'pass';
+  faultFor: (method: string, path: string, attempt: number) => RelayFault = () => 'pass';
   readonly #attempts = new Map<string, number>();
 
   private constructor(target: string) {

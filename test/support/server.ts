@@ -7,9 +7,13 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Config } from '../../src/app/config.ts';
 import { limitMs } from './time-limits.ts';
 
 const ownMain = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+/** What a process does, as the setting `ROLE` says it. */
+export type ProcessRole = Config['ROLE'];
 
 export interface ServerOptions {
   /** If omitted, the server runs on an embedded Postgres in its folder. */

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import type { ApiOfFile } from './api.ts';
 import { outcomeOf } from './client.ts';
-import { complete, createUpload, picture, sendBytes, upload } from './uploads.ts';
+import { complete, postUpload, picture, sendBytes, upload } from './uploads.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -21,7 +21,7 @@ interface SendOutcomes {
 export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcomes): void {
   test('bytes that are sent and completed have a public URL', async () => {
     const bytes = randomBytes(300_000);
-    const created = await createUpload(client());
+    const created = await postUpload(client());
     expect(created.id).toMatch(uuid);
     expect(outcomeOf(await complete(client(), created))).toBe('409 upload_incomplete');
     expect(await sendBytes(created, bytes)).toBe('200');
@@ -40,7 +40,7 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
   });
 
   test('of bytes that are sent several times the last count', async () => {
-    const created = await createUpload(client());
+    const created = await postUpload(client());
     expect(await sendBytes(created, 'first, and longer')).toBe('200');
     expect(await sendBytes(created, 'second')).toBe('200');
     const { url } = (await complete(client(), created)).json.data;
@@ -66,7 +66,7 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
   });
 
   test('of several completions at once all have the same answer', async () => {
-    const created = await createUpload(client());
+    const created = await postUpload(client());
     await sendBytes(created, 'bytes');
     const answers = await Promise.all(Array.from({ length: 8 }, () => complete(client(), created)));
     expect(new Set(answers.map(({ json }) => new URL(json.data.url).pathname)).size).toBe(1);
@@ -78,20 +78,20 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
       ['of another type', { 'content-type': 'image/jpeg' }],
       ['without a type', { 'content-type': '' }],
     ])('%s are refused', async (_what, headers) => {
-      const created = await createUpload(client());
+      const created = await postUpload(client());
       expect(await sendBytes(created, 'bytes', headers)).toBe(outcomes.otherType);
       expect(outcomeOf(await complete(client(), created))).toBe('409 upload_incomplete');
     });
 
     test('for the URL of another upload are refused', async () => {
-      const [created, other] = [await createUpload(client()), await createUpload(client())];
+      const [created, other] = [await postUpload(client()), await postUpload(client())];
       const location = created.location.replace(created.id, other.id);
       expect(await sendBytes({ location }, 'bytes')).toBe(outcomes.changed);
       expect(outcomeOf(await complete(client(), other))).toBe('409 upload_incomplete');
     });
 
     test('that stop in the middle do not arrive', async () => {
-      const created = await createUpload(client());
+      const created = await postUpload(client());
       const cut = new ReadableStream({
         start: (controller) => controller.enqueue(randomBytes(1000)),
         pull: (controller) => controller.error(new Error('the client has gone')),
@@ -103,7 +103,7 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
 
   describe('a completion', () => {
     test('by another team, in another app, or of what never was, is 404', async () => {
-      const created = await createUpload(client());
+      const created = await postUpload(client());
       await sendBytes(created, 'bytes');
       const stranger = (await api().createTeam()).client;
       expect(outcomeOf(await complete(stranger, created))).toBe('404 upload_not_found');
@@ -119,7 +119,7 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
       const team = await api().createTeam();
       await team.setPlan({ uploadBytesMax: 10 });
       const first = await upload(team.client, '12345678');
-      const second = await createUpload(team.client);
+      const second = await postUpload(team.client);
       await sendBytes(second, '123');
       expect(outcomeOf(await complete(team.client, second))).toBe('402 payment_required');
       expect(outcomeOf(await complete(team.client, second))).toBe('404 upload_not_found');
@@ -131,7 +131,7 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
     test('of two at the edge of the plan one passes', async () => {
       const team = await api().createTeam();
       await team.setPlan({ uploadBytesMax: 100 });
-      const created = await Promise.all(Array.from({ length: 6 }, () => createUpload(team.client)));
+      const created = await Promise.all(Array.from({ length: 6 }, () => postUpload(team.client)));
       for (const one of created) await sendBytes(one, 'x'.repeat(30));
       const outcomes = (await Promise.all(created.map((one) => complete(team.client, one)))).map(outcomeOf).toSorted();
       expect(outcomes).toEqual([
@@ -147,7 +147,7 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
     test('and a creation of a suspended team are 402, and so are its files until it is resumed', async () => {
       const team = await api().createTeam();
       const file = await upload(team.client, 'bytes');
-      const created = await createUpload(team.client);
+      const created = await postUpload(team.client);
       await sendBytes(created, 'bytes');
       await team.suspend();
       expect(outcomeOf(await team.client.post('/apps/shop/uploads', picture))).toBe('402 payment_required');

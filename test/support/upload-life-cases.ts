@@ -13,7 +13,7 @@ import { outcomeOf } from './client.ts';
 import { sleepUntil } from './server.ts';
 import { createTable } from './tables.ts';
 import { hour, lifeMs, nameOf, openMax, statusOf, type File, type UploadLife } from './upload-life.ts';
-import { complete, createUpload, picture, sendBytes, upload, withdraw } from './uploads.ts';
+import { complete, postUpload, picture, sendBytes, upload, withdraw } from './uploads.ts';
 
 interface LifeOfTest extends ApiOfFile {
   operator(): Service;
@@ -34,7 +34,7 @@ export function describeUploadLife(
   outcomes: LifeOutcomes,
 ): void {
   test('an upload that is not completed in its time cannot be completed any more, ends once somebody says so, and its bytes are gone', async () => {
-    const [sent, empty] = [await createUpload(client()), await createUpload(client())];
+    const [sent, empty] = [await postUpload(client()), await postUpload(client())];
     expect(await sendBytes(sent, 'bytes')).toBe('200');
     expect(await life().stored()).toContain(sent.id);
     const { expires } = await life().rowOf(empty);
@@ -54,7 +54,7 @@ export function describeUploadLife(
   test('an upload is open until maintenance has seen that its time is over, and a team has at most so many of these', async () => {
     const { client: owner } = await api().createTeam();
     const created = [];
-    while (created.length < openMax) created.push(await createUpload(owner));
+    while (created.length < openMax) created.push(await postUpload(owner));
     const next = await owner.post('/apps/shop/uploads', picture);
     expect([outcomeOf(next), next.json.error.message]).toEqual([
       '400 limit_exceeded',
@@ -75,7 +75,7 @@ export function describeUploadLife(
     await team.setPlan({ uploadBytesMax: 10 });
     const file = await upload(team.client, '12345678');
     const { since } = await life().rowOf(file);
-    const refused = await createUpload(team.client);
+    const refused = await postUpload(team.client);
     await sendBytes(refused, '12345678');
     expect(outcomeOf(await complete(team.client, refused))).toBe('402 payment_required');
     expect(await life().stored()).toContain(nameOf(file));
@@ -108,10 +108,10 @@ export function describeUploadLife(
 
   test('an upload that is given up is open no more, and its bytes are gone with the next maintenance', async () => {
     const { client: owner } = await api().createTeam();
-    const sent = await createUpload(owner);
+    const sent = await postUpload(owner);
     expect(await sendBytes(sent, 'bytes')).toBe('200');
-    const empty = await createUpload(owner);
-    for (let open = 2; open < openMax; open += 1) await createUpload(owner);
+    const empty = await postUpload(owner);
+    for (let open = 2; open < openMax; open += 1) await postUpload(owner);
     for (const one of [sent, empty]) {
       expect(outcomeOf(await withdraw(owner, one))).toBe('200');
       expect(outcomeOf(await complete(owner, one))).toBe('404 upload_not_found');
@@ -132,7 +132,7 @@ export function describeUploadLife(
     const files: File[] = [];
     // Enough files that the work takes several steps.
     for (let count = 0; count < 30; count += 1) files.push(await upload(team.client, '0123456789'));
-    const full = await createUpload(team.client);
+    const full = await postUpload(team.client);
     await sendBytes(full, '0');
     expect(outcomeOf(await complete(team.client, full))).toBe('402 payment_required');
     const maintenanceOfAll = [life().newMaintenance(), life().newMaintenance(), life().newMaintenance()];
@@ -213,7 +213,7 @@ export function describeUploadLife(
       // The read model is behind the log, which may know of more uploads.
       await life().removeOrphans({ orphanAge: -60_000, log: behind as EventLog });
       expect(await left()).toEqual(orphans);
-      const open = await createUpload(client());
+      const open = await postUpload(client());
       await sendBytes(open, 'on their way');
       await life().removeOrphans({ orphanAge: -60_000 });
       expect(await left()).toEqual([]);

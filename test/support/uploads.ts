@@ -9,7 +9,7 @@ export interface CreatedUpload {
 export const picture = { contentType: 'image/png', fileName: 'photo.png' };
 
 /** Throws if it is not created. */
-export async function createUpload(client: Client, body: object = picture, app = 'shop'): Promise<CreatedUpload> {
+export async function postUpload(client: Client, body: object = picture, app = 'shop'): Promise<CreatedUpload> {
   const answer = await client.post(`/apps/${app}/uploads`, body);
   if (answer.status !== 200) throw new Error(answer.text);
   return { id: answer.json.data.uploadID, location: answer.json.data.uploadLocation };
@@ -56,7 +56,7 @@ export async function upload(
   bytes: Uint8Array | string,
   body: typeof picture = picture,
 ): Promise<CreatedUpload & { readonly url: string }> {
-  const created = await createUpload(client, body);
+  const created = await postUpload(client, body);
   const sent = await sendBytes(created, bytes, { 'content-type': body.contentType });
   if (sent !== '200') throw new Error(sent);
   const answer = await complete(client, created);

@@ -1,7 +1,7 @@
 /** Converts the result of the SQL in shown-rows.ts: each body as the schema presents it. */
 import type { PresenterFor } from '../../../src/language/values/presentation.ts';
 import type { Extent, StoredRow } from '../table.ts';
-import { changedForm, formOf, presenterOfForm } from './stored-body.ts';
+import { changedForm, bodyFormOf, presenterOfForm } from './stored-body.ts';
 
 /** Consecutive existing rows of an extent, as `rowsBetween` returns them. Each list has an entry per row. */
 export interface RowsOfPart {
@@ -82,7 +82,7 @@ export function toStoredRow(extent: Extent, found: FoundRow): StoredRow {
   if (storedBody === null)
     throw new Error(`row ${index} of extent ${extent.key} has no body: the read model is damaged`);
   const version = tailVersion ?? extent.version;
-  return { extent, index, version, body: storedBody, form: formOf(extent), isChange: false };
+  return { extent, index, version, body: storedBody, form: bodyFormOf(extent), isChange: false };
 }
 
 /** A row that was patched, or deleted (`body` null), at this version. */

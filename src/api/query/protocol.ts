@@ -134,12 +134,12 @@ export function expiredContinuation(prefix: string): {
 }
 
 /** The continuation that an engine holds under an ID. Both are UUIDs. */
-export function formatContinuation(engine: string, id: string): string {
+export function formatEngineContinuation(engine: string, id: string): string {
   return `${engine}.${id}`;
 }
 
 /** Null for a text that no engine gave. */
-export function parseContinuation(text: string): { readonly engine: string; readonly id: string } | null {
+export function parseEngineContinuation(text: string): { readonly engine: string; readonly id: string } | null {
   const [engine, id, ...more] = text.split('.');
   return more.length === 0 && isUuid(engine) && isUuid(id) ? { engine, id } : null;
 }

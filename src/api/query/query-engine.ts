@@ -23,7 +23,7 @@ import { hasEnded, KeptProcess } from './kept-process.ts';
 import {
   answerHeaders,
   expiredContinuation,
-  parseContinuation,
+  parseEngineContinuation,
   processKinds,
   type EngineMessage,
   type EngineUse,
@@ -319,7 +319,7 @@ export class QueryEngine {
 
   async #continue(query: QueryRequest, continuation: string, signal: AbortSignal): Promise<Answering> {
     const { type, message } = expiredContinuation(query.prefix);
-    const holder = await this.#find(parseContinuation(continuation)!.engine);
+    const holder = await this.#find(parseEngineContinuation(continuation)!.engine);
     if (holder === null) throw new EngineRefusal(type, message);
     try {
       return await post(holder, '/rows', query, signal);

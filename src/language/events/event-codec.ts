@@ -5,7 +5,7 @@ import { costOf } from './cost.ts';
 import { importedStash } from './event-names.ts';
 import { definitionOf, type EncodedEvent, type Envelope, type Event, type EventData } from './event.ts';
 import { languageOf } from './language.ts';
-import { codecs, encodeHeader, readHeader } from './record-header.ts';
+import { codecs, encodeHeader, readRecordHeader } from './record-header.ts';
 
 /** Maximum of a decompressed body. A block and a row have at most 512 KiB each. */
 const bodyBytesMax = 2 * 1024 * 1024;
@@ -68,7 +68,7 @@ export function encodeEvent(
  */
 export function decodeEvent(bytes: Uint8Array): Event {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const { codec, jsonCodec, jsonStart, bodyStart } = readHeader(buffer);
+  const { codec, jsonCodec, jsonStart, bodyStart } = readRecordHeader(buffer);
   const event = JSON.parse(unpackJson(jsonCodec, buffer, jsonStart, bodyStart));
   event.data = fromWire(event.data);
   event.body = () => unpackBody(codec, buffer.subarray(bodyStart));

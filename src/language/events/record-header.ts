@@ -81,7 +81,7 @@ export function encodeHeader(
 }
 
 /** Throws on a header that is truncated, or that this version does not understand. */
-export function readHeader(record: Buffer): RecordHeader {
+export function readRecordHeader(record: Buffer): RecordHeader {
   const isFirst = record[0] === firstFormat;
   if (record[0] !== format && !isFirst) throw new Error('a record of an unknown format');
   if (record.length < fixedBytes) throw cutShort();

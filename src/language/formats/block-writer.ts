@@ -1,7 +1,7 @@
 /** Cuts scanned rows into blocks. */
 import type { Profile } from '../values/profile.ts';
 import { BodyBuffer } from './body-buffer.ts';
-import type { RowLimits } from './row-limits.ts';
+import type { RowReaderLimits } from './row-limits.ts';
 import { RowProfiler } from './row-profiler.ts';
 import { lowerN, quote } from '../values/json-scanner.ts';
 import { RowIds } from './row-ids.ts';
@@ -27,7 +27,7 @@ export interface RowBlock {
  */
 export class BlockWriter {
   readonly #scanner: RowScanner;
-  readonly #limits: RowLimits;
+  readonly #limits: RowReaderLimits;
   readonly #profiler: RowProfiler;
   readonly #body = new BodyBuffer();
   readonly #ids: RowIds | null;
@@ -35,7 +35,7 @@ export class BlockWriter {
   #runEnd = 0;
 
   /** `retainIds`: whether blocks include the row IDs of their rows. */
-  constructor(scanner: RowScanner, limits: RowLimits, retainIds = false) {
+  constructor(scanner: RowScanner, limits: RowReaderLimits, retainIds = false) {
     this.#ids = retainIds ? new RowIds() : null;
     this.#scanner = scanner;
     this.#limits = limits;

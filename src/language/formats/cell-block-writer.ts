@@ -4,7 +4,7 @@ import { CellBodies } from './cell-bodies.ts';
 import { CellProfiler } from './cell-profiler.ts';
 import type { DelimitedHeader } from './delimited-header.ts';
 import { RowIds } from './row-ids.ts';
-import type { RowLimits } from './row-limits.ts';
+import type { RowReaderLimits } from './row-limits.ts';
 import type { Rule } from '../values/rule.ts';
 
 /**
@@ -13,14 +13,14 @@ import type { Rule } from '../values/rule.ts';
  */
 export class CellBlockWriter {
   readonly #header: DelimitedHeader;
-  readonly #limits: RowLimits;
+  readonly #limits: RowReaderLimits;
   readonly #profiler: CellProfiler;
   readonly #ids: RowIds | null;
   #rows: (readonly string[])[] = [];
   #bytesMax = 0;
   #wroteBlock = false;
 
-  constructor(header: DelimitedHeader, limits: RowLimits, retainIds: boolean, counts: boolean, rule: Rule) {
+  constructor(header: DelimitedHeader, limits: RowReaderLimits, retainIds: boolean, counts: boolean, rule: Rule) {
     this.#header = header;
     this.#limits = limits;
     this.#ids = retainIds ? new RowIds() : null;

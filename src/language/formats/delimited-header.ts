@@ -4,7 +4,7 @@ import type { ColumnType } from '../values/column-type.ts';
 import { isReservedColumnId } from '../values/decide-schema.ts';
 import type { DelimitedForm } from './delimited-form.ts';
 import { MalformedBody } from '../values/malformed-body.ts';
-import type { RowLimits } from './row-limits.ts';
+import type { RowReaderLimits } from './row-limits.ts';
 import type { RowsRefusal } from './row-reader.ts';
 import type { ColumnWatch } from './text-cells.ts';
 import { rowIdKey } from './row-scanner.ts';
@@ -86,10 +86,10 @@ export interface DelimitedHeader {
  * @param known column IDs whose order is already fixed: they come first in bodies
  * @throws MalformedBody for an ID that is too long
  */
-export function readHeader(
+export function readDelimitedHeader(
   cells: readonly string[],
   known: readonly string[],
-  limits: RowLimits,
+  limits: RowReaderLimits,
   { columns: given = {}, duplicateColumns, types = {} }: DelimitedForm,
 ): DelimitedHeader {
   // The header is refused at one of these cells at the latest. A line of 512 KiB may have half a million cells.
@@ -184,10 +184,10 @@ function nfcOf(name: string): string {
 export function headerOfAbsent(
   { length }: readonly string[],
   known: readonly string[],
-  limits: RowLimits,
+  limits: RowReaderLimits,
   form: DelimitedForm,
 ): DelimitedHeader {
-  return readHeader(
+  return readDelimitedHeader(
     Array.from({ length }, (_, position) => `column_${position + 1}`),
     known,
     limits,

@@ -47,7 +47,7 @@ interface RecordsRead {
 }
 
 /** Calls `visit` for each record of a UTF-8 text that begins with a record. Blank lines and comments are skipped. */
-export function readRecords(
+export function readDelimitedRecords(
   bytes: Buffer,
   { dialect, allowsZero, commentBytesMax, isLast }: RecordsOptions,
   visit: (record: DelimitedRecord) => void,

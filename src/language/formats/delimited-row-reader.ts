@@ -5,9 +5,15 @@ import type { RowBlock } from './block-writer.ts';
 import { CellBlockWriter } from './cell-block-writer.ts';
 import { bytesAsStrings } from './cell-bodies.ts';
 import type { DelimitedForm } from './delimited-form.ts';
-import { headerOfAbsent, noteRenormalized, noteUnnamed, placeInHeader, readHeader } from './delimited-header.ts';
+import {
+  headerOfAbsent,
+  noteRenormalized,
+  noteUnnamed,
+  placeInHeader,
+  readDelimitedHeader,
+} from './delimited-header.ts';
 import type { DelimitedHeader } from './delimited-header.ts';
-import { readRecords } from './delimited-records.ts';
+import { readDelimitedRecords } from './delimited-records.ts';
 import type { DelimitedRecord, Delimiter } from './delimited-records.ts';
 import { delimiterLineBytesMax, delimiterNamedBy, dialectOf, type Dialect } from './dialect.ts';
 import { backslash, blank, quote } from '../values/json-scanner.ts';
@@ -16,7 +22,7 @@ import { emptyOf } from './null-texts.ts';
 import { LineBuffer, withoutLineEnd } from './line-buffer.ts';
 import { firstMistake, type Mistake } from './record-splitter.ts';
 import { defaultRowLimits } from './row-limits.ts';
-import type { RowLimits } from './row-limits.ts';
+import type { RowReaderLimits } from './row-limits.ts';
 import { placeInRow } from './row-place.ts';
 import { notesMax, type RowReader, type RowsEnd, type RowsRefusal } from './row-reader.ts';
 import { shortenCells } from './shorten-cells.ts';
@@ -34,7 +40,7 @@ export interface DelimitedRowReaderOptions {
   readonly form?: DelimitedForm;
   /** Column IDs whose order is already fixed: they come first in bodies. */
   readonly columns?: readonly string[];
-  readonly limits?: Partial<RowLimits>;
+  readonly limits?: Partial<RowReaderLimits>;
   /** Whether blocks include the row IDs of their rows (`$rowID` in the header); else they are ignored. */
   readonly retainIds?: boolean;
   /** Whether cells that no row may hold are dropped, and all cells counted (`onSchemaError=dropColumns`). */
@@ -61,7 +67,7 @@ export class DelimitedRowReader implements RowReader {
   readonly #nulls: ReadonlySet<string>;
   readonly #skipped: SkippedLines;
   readonly #known: readonly string[];
-  readonly #limits: RowLimits;
+  readonly #limits: RowReaderLimits;
   readonly #retainIds: boolean;
   readonly #dropsCells: boolean;
   readonly #texts: TextCells | undefined;
@@ -254,7 +260,7 @@ export class DelimitedRowReader implements RowReader {
   #readText(end: number, isLast: boolean): void {
     const lines = this.#lines;
     if (end <= lines.position) return;
-    const { rest, sawBlanks } = readRecords(
+    const { rest, sawBlanks } = readDelimitedRecords(
       lines.unread(end),
       { dialect: this.#dialect, allowsZero: () => this.#allowsZero, commentBytesMax: this.#limits.rowBytes, isLast },
       (record) => this.#readRecord(record),
@@ -274,7 +280,12 @@ export class DelimitedRowReader implements RowReader {
     if (record.bytes > this.#limits.rowBytes) this.#refuseLong(Buffer.from(record.text));
     if (this.#body === null) {
       const isAbsent = this.#form.header === 'absent';
-      const header = (isAbsent ? headerOfAbsent : readHeader)(record.cells, this.#known, this.#limits, this.#form);
+      const header = (isAbsent ? headerOfAbsent : readDelimitedHeader)(
+        record.cells,
+        this.#known,
+        this.#limits,
+        this.#form,
+      );
       const writer =
         header.refusal === null
           ? new CellBlockWriter(header, this.#limits, this.#retainIds, this.#dropsCells, ruleOfCells(this.#form))

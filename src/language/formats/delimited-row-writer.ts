@@ -2,7 +2,7 @@
  * Writes rows as CSV (RFC 4180) and TSV, for pages and exports. The only place that decides how a cell is written. It
  * copies bytes, because most cells are written unchanged.
  */
-import { skipBlanks, stringEnd, valueEnd } from '../values/json-bytes.ts';
+import { skipBlankBytes, stringEndInBytes, valueEndInBytes } from '../values/json-bytes.ts';
 import { decodeString } from '../values/json-text.ts';
 import type { Delimiter } from './delimited-records.ts';
 import { RowKeys, wordsOf } from './row-keys.ts';
@@ -146,20 +146,20 @@ export class DelimitedRowWriter {
     }
     const keys = this.#keys;
     let key = keys.beforeFirst;
-    at = skipBlanks(rows, at + 1);
+    at = skipBlankBytes(rows, at + 1);
     while (rows[at] === quote) {
       key = keys.at(rows, words, at, key);
-      at = skipBlanks(rows, keys.valueStart);
+      at = skipBlankBytes(rows, keys.valueStart);
       if (key.place < 0 || rows[at] === lowerN) {
-        at = valueEnd(rows, at);
+        at = valueEndInBytes(rows, at);
       } else {
         if (key.place <= last) return -1;
         last = key.place;
         for (; place < last; place += 1) this.#writeByte(this.#delimiter);
         at = this.#writeCell(rows, words, at, key.isJson);
       }
-      at = skipBlanks(rows, at);
-      if (rows[at] === comma) at = skipBlanks(rows, at + 1);
+      at = skipBlankBytes(rows, at);
+      if (rows[at] === comma) at = skipBlankBytes(rows, at + 1);
     }
     for (; place < this.#ends.length - 1; place += 1) this.#writeByte(this.#delimiter);
     return at + 1;
@@ -179,7 +179,7 @@ export class DelimitedRowWriter {
       this.#writeText(textOf(rows.subarray(start, end), isJson));
       return end;
     }
-    const end = valueEnd(rows, start);
+    const end = valueEndInBytes(rows, start);
     if (first === openBracket || first === openBrace) this.#writeText(rows.subarray(start, end));
     else this.#copy(rows, words, start, end);
     return end;
@@ -192,12 +192,12 @@ export class DelimitedRowWriter {
     let key = keys.beforeFirst;
     let at = objectAt(rows, start);
     if (at > start) [this.#plain[0], this.#starts[0], this.#ends[0]] = [1, start, at];
-    at = skipBlanks(rows, at + 1);
+    at = skipBlankBytes(rows, at + 1);
     while (rows[at] === quote) {
       key = keys.at(rows, words, at, key);
-      at = skipBlanks(rows, keys.valueStart);
+      at = skipBlankBytes(rows, keys.valueStart);
       const first = rows[at];
-      const end = first === quote ? this.#stringEnd(rows, words, at, null) : valueEnd(rows, at);
+      const end = first === quote ? this.#stringEnd(rows, words, at, null) : valueEndInBytes(rows, at);
       const { place, isJson } = key;
       if (place >= 0 && first !== lowerN) {
         const isPlain = first === quote ? this.#isPlain && !isJson : first !== openBracket && first !== openBrace;
@@ -206,8 +206,8 @@ export class DelimitedRowWriter {
         this.#starts[place] = at + quoteBytes;
         this.#ends[place] = end - quoteBytes;
       }
-      at = skipBlanks(rows, end);
-      if (rows[at] === comma) at = skipBlanks(rows, at + 1);
+      at = skipBlankBytes(rows, end);
+      if (rows[at] === comma) at = skipBlankBytes(rows, at + 1);
     }
     return at + 1;
   }
@@ -233,7 +233,7 @@ export class DelimitedRowWriter {
       for (let byte = rows[end]!; byte !== quote; byte = rows[(end += 1)]!) {
         if (byte === backslash) {
           this.#isPlain = false;
-          return stringEnd(rows, start);
+          return stringEndInBytes(rows, start);
         }
         seen |= marks[byte]!;
       }
@@ -241,7 +241,7 @@ export class DelimitedRowWriter {
       return end + 1;
     }
     this.#isPlain = false;
-    return stringEnd(rows, start);
+    return stringEndInBytes(rows, start);
   }
 
   #write(rows: Buffer, words: DataView): void {

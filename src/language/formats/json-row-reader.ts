@@ -15,7 +15,7 @@ import {
 } from '../values/json-scanner.ts';
 import { MalformedBody, emptyBody, requireUtf8, unfinishedBody } from '../values/malformed-body.ts';
 import { defaultRowLimits } from './row-limits.ts';
-import type { RowLimits } from './row-limits.ts';
+import type { RowReaderLimits } from './row-limits.ts';
 import { keyAt, keyPrefix, placeInRow } from './row-place.ts';
 import { longCellRefusal, noRemarks, type RowReader, type RowsEnd, type RowsRefusal } from './row-reader.ts';
 import { RowScanner } from './row-scanner.ts';
@@ -35,7 +35,7 @@ export interface JsonRowReaderOptions {
   readonly retainIds?: boolean;
   /** Whether cells that no row may hold are dropped, and all cells counted (`onSchemaError=dropColumns`). */
   readonly dropsCells?: boolean;
-  readonly limits?: Partial<RowLimits>;
+  readonly limits?: Partial<RowReaderLimits>;
   /** Parses the members around the rows. Default: JSON.parse. */
   readonly parseMember?: ParseMember;
 }
@@ -64,7 +64,7 @@ type State =
 /** Reads JSON and NDJSON. Buffers at most one unfinished row or member. */
 export class JsonRowReader implements RowReader {
   readonly #form: JsonRowReaderOptions['form'];
-  readonly #limits: RowLimits;
+  readonly #limits: RowReaderLimits;
   readonly #scanner: RowScanner;
   readonly #writer: BlockWriter;
   readonly #envelope: EnvelopeReader;

@@ -14,7 +14,7 @@ import {
   skipByteOrderMark,
 } from '../values/json-scanner.ts';
 import { BlockWriter, type RowBlock } from './block-writer.ts';
-import { defaultRowLimits, type RowLimits } from './row-limits.ts';
+import { defaultRowLimits, type RowReaderLimits } from './row-limits.ts';
 import { keyAt, placeUnder } from './row-place.ts';
 import { RowScanner, rowIdKey } from './row-scanner.ts';
 
@@ -41,7 +41,7 @@ export interface ReadBatch {
 }
 
 /** Reads the whole body of a batch. Throws MalformedBody: its message begins with the place. */
-export function readBatch(bytes: Uint8Array, limits: Partial<RowLimits> = {}): ReadBatch {
+export function readBatch(bytes: Uint8Array, limits: Partial<RowReaderLimits> = {}): ReadBatch {
   requireUtf8(bytes, 0, bytes.length);
   // How cells are read depends on a member that may follow them.
   const mayDrop = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes('dropColumns');
@@ -52,7 +52,7 @@ export function readBatch(bytes: Uint8Array, limits: Partial<RowLimits> = {}): R
 
 class BatchReader {
   readonly #scanner: RowScanner;
-  readonly #limits: RowLimits;
+  readonly #limits: RowReaderLimits;
   readonly #writer: BlockWriter;
   readonly #members = Object.create(null) as Record<string, unknown>;
   #operations: ReadOperation[] | null = null;
@@ -60,7 +60,7 @@ class BatchReader {
   #place = '';
   #isInRow = false;
 
-  constructor(bytes: Uint8Array, limits: Partial<RowLimits>, dropsCells: boolean) {
+  constructor(bytes: Uint8Array, limits: Partial<RowReaderLimits>, dropsCells: boolean) {
     this.#limits = { ...defaultRowLimits, blockRows: operationsMax, blockBytes: batchRowsBytesMax, ...limits };
     this.#scanner = new RowScanner([], this.#limits, { keepsNulls: true, dropsCells });
     this.#scanner.bytes = Buffer.allocUnsafe(bytes.length + 1);

@@ -4,7 +4,7 @@ import type { RowBlock } from './block-writer.ts';
 import { RefusedText, UnfinishedText, skipByteOrderMark } from '../values/json-scanner.ts';
 import { MalformedBody, emptyBody, requireUtf8, unfinishedBody } from '../values/malformed-body.ts';
 import { defaultRowLimits } from './row-limits.ts';
-import type { RowLimits } from './row-limits.ts';
+import type { RowReaderLimits } from './row-limits.ts';
 import { keyAt, keyPrefix } from './row-place.ts';
 import { longCellRefusal } from './row-reader.ts';
 import type { RowsRefusal } from './row-reader.ts';
@@ -27,7 +27,7 @@ interface PatchRowOptions {
   readonly columns?: readonly string[];
   /** Whether cells that no row may hold are dropped, and all cells counted (`onSchemaError=dropColumns`). */
   readonly dropsCells?: boolean;
-  readonly limits?: Partial<RowLimits>;
+  readonly limits?: Partial<RowReaderLimits>;
 }
 
 /**

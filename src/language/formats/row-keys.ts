@@ -1,5 +1,5 @@
 /** Finds the keys of rows. Rows are much alike, so each key is compared with the key that followed in earlier rows. */
-import { skipBlanks, stringEnd } from '../values/json-bytes.ts';
+import { skipBlankBytes, stringEndInBytes } from '../values/json-bytes.ts';
 import { decodeString } from '../values/json-text.ts';
 
 /** How many columns a row may skip before the next key is looked up. */
@@ -49,8 +49,8 @@ export class RowKeys {
       }
       key = key.next;
     }
-    const end = stringEnd(rows, at);
-    this.valueStart = skipBlanks(rows, end) + 1;
+    const end = stringEndInBytes(rows, at);
+    this.valueStart = skipBlankBytes(rows, end) + 1;
     const id = decodeString(rows.toString('utf8', at, end));
     const found = this.#keys.get(id) ?? keyOf({ id, isJson: false }, -1);
     this.#keys.set(id, found);

@@ -1,7 +1,7 @@
 /** The common interface of the readers of all formats. */
 import type { RowBlock } from './block-writer.ts';
-import type { Envelope } from './envelope-reader.ts';
-import type { RowLimits } from './row-limits.ts';
+import type { BodyMembers } from './envelope-reader.ts';
+import type { RowReaderLimits } from './row-limits.ts';
 
 /**
  * The refusal of a well-formed body whose rows no table could take. Other refusals of the request may come before it
@@ -40,7 +40,7 @@ export interface RowsEnd {
    * The other members of the object that contained the rows; null for a bare array, NDJSON, CSV and TSV. Contains
    * `rows` only if that was not an array. It has no prototype.
    */
-  readonly envelope: Envelope | null;
+  readonly envelope: BodyMembers | null;
   /** Whether the body had rows, or an array or header for them. */
   readonly hasRows: boolean;
   readonly remarks: Remarks;
@@ -61,6 +61,6 @@ export const notesMax = 10;
 export const noRemarks: Remarks = { shortLines: 0, notes: [] };
 
 /** `place`: the value in JSON with a colon, such as `rows[3].age: `. */
-export function longCellRefusal(place: string, { cellBytes }: RowLimits): RowsRefusal {
+export function longCellRefusal(place: string, { cellBytes }: RowReaderLimits): RowsRefusal {
   return { type: 'limit_exceeded', message: `${place}a value must not be longer than ${cellBytes} bytes` };
 }

@@ -21,7 +21,7 @@ import {
 import { requireUtf8 } from '../values/malformed-body.ts';
 import { RowColumn } from './row-column.ts';
 import { rowIdKey } from './row-id-key.ts';
-import type { RowLimits } from './row-limits.ts';
+import type { RowReaderLimits } from './row-limits.ts';
 
 export { rowIdKey } from './row-id-key.ts';
 
@@ -68,7 +68,7 @@ interface RowScannerOptions {
 export class RowScanner extends JsonScanner {
   /** The last scanned row. After an exception, its scanned part. */
   readonly row: ScannedRow;
-  readonly #limits: RowLimits;
+  readonly #limits: RowReaderLimits;
   readonly #byId = new Map<string, RowColumn>();
   readonly #beforeFirst = new RowColumn('', -1);
   #indexNext = 0;
@@ -87,7 +87,7 @@ export class RowScanner extends JsonScanner {
   /** `columns` are IDs whose order is already fixed: they come first in bodies. */
   constructor(
     columns: readonly string[],
-    limits: RowLimits,
+    limits: RowReaderLimits,
     { keepsNulls = false, dropsCells = false }: RowScannerOptions = {},
   ) {
     super();

@@ -13,7 +13,7 @@ import { Decider } from './decider.ts';
 import type { Entry } from './entry.ts';
 import type { KeyReservation } from './local-keys.ts';
 import type { AnyModel, Loading } from '../model.ts';
-import type { ModelSet, States } from '../model-set.ts';
+import type { ModelSet, AnyStates } from '../model-set.ts';
 import { findOutcomes, storeOutcomes } from '../outcomes/outcomes.store.ts';
 import { stillCounts, type RecordedOutcome } from '../outcomes/recorded-outcome.ts';
 import { versionsAt, type Versions } from '../progress/versions.ts';
@@ -31,7 +31,7 @@ export interface BatchOptions {
   readonly duplicates: Duplicates;
   readonly keys: KeyReservation;
   /** The committed state that each model caches. */
-  readonly committed: States;
+  readonly committed: AnyStates;
   /** The memory of the previous batch, if it is known to be valid. */
   readonly memory: BatchMemory | null;
 }
@@ -40,7 +40,7 @@ export class Batch {
   /** The outcome of each command. A command whose event came after its `notAfter` has none. */
   readonly outcomes = new Map<CommandId, Outcome>();
   readonly #options: BatchOptions;
-  readonly #states: States;
+  readonly #states: AnyStates;
   readonly #decider: Decider;
   /** Outcomes recorded before this batch, and the new ones. */
   readonly #recorded = new Map<CommandId, RecordedOutcome>();
@@ -81,7 +81,7 @@ export class Batch {
     const { models, partition, keys, committed, memory } = this.#options;
     const writes: Write[] = [];
     const loaded = events.flatMap((event) => models.loadedFor(event));
-    const loadings = models.list.map(([name, model]): readonly [AnyModel, Loading<States, unknown, unknown>] => [
+    const loadings = models.list.map(([name, model]): readonly [AnyModel, Loading<AnyStates, unknown, unknown>] => [
       model,
       {
         tx,

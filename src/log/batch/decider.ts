@@ -2,7 +2,7 @@
 import type { Event, EventData } from '../../language/events/event.ts';
 import type { Outcome } from '../../language/events/outcome.ts';
 import type { TimeSlices } from '../../language/time-slices.ts';
-import type { ModelSet, States } from '../model-set.ts';
+import type { ModelSet, AnyStates } from '../model-set.ts';
 import type { AnyChange, Decision, LogPlace } from './decision.ts';
 import type { AppliedPart, Sequence } from './sequence.ts';
 import type { UndoJournal } from './undo-journal.ts';
@@ -14,13 +14,13 @@ const partsOfSlice = 50;
 
 export class Decider {
   readonly #models: ModelSet;
-  readonly #states: States;
+  readonly #states: AnyStates;
   readonly #journal: UndoJournal;
   /** How many changes were applied. */
   #changes = 0;
 
   /** `journal`: that of the states. */
-  constructor(models: ModelSet, states: States, journal: UndoJournal) {
+  constructor(models: ModelSet, states: AnyStates, journal: UndoJournal) {
     this.#models = models;
     this.#states = states;
     this.#journal = journal;
@@ -40,7 +40,7 @@ export class Decider {
 
   /** Decides an event that consists of others, part by part. If one is refused, what was applied must be taken back. */
   async #decideInOrder(
-    { open, outcomeOf, refusalOf }: Sequence<EventData, States, AnyChange>,
+    { open, outcomeOf, refusalOf }: Sequence<EventData, AnyStates, AnyChange>,
     event: Event,
     at: LogPlace,
     slices: TimeSlices,

@@ -6,21 +6,19 @@ import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../src/stora
 import type { Broker, BrokerPorts } from '../../support/kafka/broker-settings.ts';
 import { startBroker } from '../../support/kafka/shared-kafka.ts';
 import { Client } from '../../support/client.ts';
-import { freePort, launchServer, untilReady, type TestServer } from '../../support/server.ts';
+import { freePort, launchServer, untilReady, type ProcessRole, type TestServer } from '../../support/server.ts';
 import { startWithStandby, type Standby } from '../../support/standby.ts';
 import { CutLine } from '../cut-line.ts';
-import { kill, withDescendants } from '../kill.ts';
+import { killProcesses, withDescendants } from '../kill.ts';
 import type { SupervisedPlace } from '../supervisor.ts';
 import { verify } from '../verify.ts';
 
-export type Role = 'api' | 'projector' | 'all';
-
 interface Place extends SupervisedPlace {
-  readonly role: Role;
+  readonly role: ProcessRole;
 }
 
 export interface KafkaDeploymentOptions {
-  readonly roles?: readonly Role[];
+  readonly roles?: readonly ProcessRole[];
   readonly ports?: BrokerPorts;
   /** Runs already, and is removed with the deployment; a new one if omitted. */
   readonly broker?: Broker;
@@ -109,7 +107,7 @@ export class KafkaDeployment {
   }
 
   /** The places of a role. */
-  of(...roles: readonly Role[]): Place[] {
+  of(...roles: readonly ProcessRole[]): Place[] {
     return this.places.filter(({ role }) => roles.includes(role));
   }
 
@@ -126,7 +124,7 @@ export class KafkaDeployment {
 
   /** Kills processes of the service together, as a power cut does. */
   async kill(places: readonly Place[]): Promise<void> {
-    await kill(places.map(({ server }) => server.process.pid!));
+    await killProcesses(places.map(({ server }) => server.process.pid!));
   }
 
   async restart(places: readonly Place[]): Promise<void> {
@@ -135,7 +133,7 @@ export class KafkaDeployment {
 
   async killPostgres(): Promise<void> {
     this.#line.target = null;
-    await kill([this.#postgres.pid]);
+    await killProcesses([this.#postgres.pid]);
   }
 
   async restartPostgres(): Promise<void> {
@@ -147,7 +145,7 @@ export class KafkaDeployment {
   /** Kills Postgres as a power cut does, and promotes its standby, which then has its address. */
   async failOver(): Promise<void> {
     this.#line.target = null;
-    await kill(await withDescendants([this.#postgres.pid]));
+    await killProcesses(await withDescendants([this.#postgres.pid]));
     this.#line.target = portOf(await this.standby!.promote());
   }
 
@@ -175,7 +173,7 @@ export class KafkaDeployment {
     return url.href;
   }
 
-  #launch(ROLE: Role, port: number): Promise<TestServer> {
+  #launch(ROLE: ProcessRole, port: number): Promise<TestServer> {
     return launchServer({
       databaseUrl: this.#databaseUrl,
       folder: join(this.#folder, 'data'),

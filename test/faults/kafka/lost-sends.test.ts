@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import kafkajs from 'kafkajs';
 import type { Client } from '../../support/client.ts';
-import { freePort, sleepUntil } from '../../support/server.ts';
+import { freePort, sleepUntil, type ProcessRole } from '../../support/server.ts';
 import { survive } from '../survive.ts';
-import { KafkaDeployment, type Role } from './kafka-deployment.ts';
+import { KafkaDeployment } from './kafka-deployment.ts';
 import { KafkaProxy, type Harm } from './kafka-proxy.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -15,7 +15,9 @@ afterEach(async () => {
 });
 
 /** A deployment whose brokers are behind a proxy. */
-async function deployBehindProxy(roles: readonly Role[]): Promise<{ deployment: KafkaDeployment; proxy: KafkaProxy }> {
+async function deployBehindProxy(
+  roles: readonly ProcessRole[],
+): Promise<{ deployment: KafkaDeployment; proxy: KafkaProxy }> {
   const port = await freePort();
   const proxy = await KafkaProxy.open(port);
   closers.push(() => proxy.close());

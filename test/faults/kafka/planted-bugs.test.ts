@@ -5,11 +5,11 @@ import { afterEach, expect, test } from '@jest/globals';
 import kafkajs from 'kafkajs';
 import { partitionCount } from '../../../src/log/partition.ts';
 import { makeTopicAnew } from '../../support/kafka/make-topic-anew.ts';
-import { freePort, sleepUntil } from '../../support/server.ts';
+import { freePort, sleepUntil, type ProcessRole } from '../../support/server.ts';
 import { findProblemsWhile } from '../survive.ts';
-import { KafkaDeployment, type KafkaDeploymentOptions, type Role } from './kafka-deployment.ts';
+import { KafkaDeployment, type KafkaDeploymentOptions } from './kafka-deployment.ts';
 import { KafkaProxy } from './kafka-proxy.ts';
-import type { Plant } from './plants.ts';
+import type { ServicePlant } from './plants.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
 
@@ -23,8 +23,8 @@ interface Planted {
 }
 
 async function deploy(
-  plant: Plant,
-  roles: readonly Role[],
+  plant: ServicePlant,
+  roles: readonly ProcessRole[],
   options: Pick<KafkaDeploymentOptions, 'groupsApart'> = {},
 ): Promise<Planted> {
   const port = await freePort();

@@ -13,10 +13,10 @@ import { KafkaConnection, OffsetOutOfRange } from '../../../src/log/kafka/kafka-
 import { OutcomeWaiters } from '../../../src/log/kafka/outcome-waiters.ts';
 import { Projector } from '../../../src/log/projector.ts';
 
-export const plants = {
+export const servicePlants = {
   /** The progress is moved wherever it is, by whichever process. Dedupe would hide that, and is not there either. */
   'no compare-and-set': () => {
-    plants['no dedupe']();
+    servicePlants['no dedupe']();
     rewriteStatements(({ name, text }) => ({
       name,
       text: text
@@ -92,7 +92,7 @@ export const plants = {
   },
 };
 
-export type Plant = keyof typeof plants;
+export type ServicePlant = keyof typeof servicePlants;
 
 function isEvent({ bytes }: Pick<LogRecord, 'bytes'>): boolean {
   try {
@@ -112,4 +112,4 @@ function rewriteStatements(rewrite: <Row extends object>(statement: Statement<Ro
 }
 
 const planted = process.env['PLANT'];
-if (planted !== undefined) plants[planted as Plant]();
+if (planted !== undefined) servicePlants[planted as ServicePlant]();

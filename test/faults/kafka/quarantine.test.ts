@@ -5,7 +5,7 @@ import { appendRecords } from '../../support/kafka/append-records.ts';
 import { parseMetrics, sumOf } from '../../support/metrics.ts';
 import { sleepUntil } from '../../support/server.ts';
 import { runTablog } from '../../support/tablog.ts';
-import { plantFault, teamIn, Tenant } from '../quarantined-team.ts';
+import { plantTableFault, teamIn, Tenant } from '../quarantined-team.ts';
 import { useDeployment } from './use-deployment.ts';
 
 const deployment = useDeployment({
@@ -30,7 +30,7 @@ test('its requests are refused and its jobs run on, its neighbour goes on, and a
   await unlucky.makeTable();
   await lucky.makeTable();
 
-  const repair = await plantFault(deployment().environment['DATABASE_URL']!, 'tables', teamId);
+  const repair = await plantTableFault(deployment().environment['DATABASE_URL']!, 'tables', teamId);
   const add = (): ReturnType<typeof unlucky.client.send> =>
     unlucky.client.send(unlucky.rows, {
       method: 'POST',

@@ -8,9 +8,9 @@ import { carriesRow, type RowOperation } from '../../../src/language/events/row-
 import { emptyProfile } from '../../../src/language/values/build-profile.ts';
 import type { RequestedColumnChanges } from '../../../src/language/events/table-events.ts';
 import type { SchemaErrorMode } from '../../../src/language/values/decide-schema.ts';
-import { givenColumns, patchOf, rowsOf, sampleNames, type SampleRows } from '../row-samples.ts';
+import { givenColumns, samplePatch, rowsOf, sampleNames, type SampleRows } from '../row-samples.ts';
 import type { Generator, TeamMaterial } from './generator.ts';
-import { anyStash, putChunk } from './stashes.ts';
+import { anyStash, sendChunk } from './stashes.ts';
 
 const limits = rowLimits(10_000_000);
 
@@ -62,7 +62,7 @@ export class TablesGenerator implements Generator {
     const {
       carried: { profile },
       body,
-    } = await patchOf(r, kind);
+    } = await samplePatch(r, kind);
     sender.send(
       {
         type: 'RowPatchRequested',
@@ -250,7 +250,7 @@ export class TablesGenerator implements Generator {
   /** A stash that holds these rows, and possibly others. */
   async #stashOf(rows: SampleRows): Promise<RowSource> {
     const stash = anyStash(this.#team);
-    await putChunk(this.#team, stash.stashId, rows);
+    await sendChunk(this.#team, stash.stashId, rows);
     return stash;
   }
 

@@ -29,7 +29,7 @@ export interface WriteDependencies {
   readonly rows: RowQueries;
 }
 
-export interface Write {
+export interface WriteRequest {
   readonly teamId: string;
   readonly identity: RequestIdentity;
   /** Whether the client accepts a job as the answer. */
@@ -51,7 +51,7 @@ export interface Write {
 export async function answerWrite(
   reply: FastifyReply,
   { submitter, rows: queries }: WriteDependencies,
-  write: Write,
+  write: WriteRequest,
   status: 200 | 201,
 ): Promise<FastifyReply> {
   const { teamId, identity, newTable, remarks, event, body, rows } = write;
@@ -88,7 +88,7 @@ export function setRemarks(reply: FastifyReply, { shortLines, notes }: Remarks):
  * With an Idempotency-Key, the first try in the log creates the table, and this may be another one. So the ID of the
  * table is unknown before the outcome.
  */
-function mayBeJob({ asynchronous, newTable, identity }: Write): boolean {
+function mayBeJob({ asynchronous, newTable, identity }: WriteRequest): boolean {
   return asynchronous && !(newTable !== null && identity.digest !== null);
 }
 

@@ -5,7 +5,7 @@ import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseAway } from '../../../storage/database/database-away.ts';
 import { KeysNotRead } from '../../../storage/security/secret-keys.ts';
 import { StoreAway } from '../../../storage/files/file-store.ts';
-import { AppendError, NotAppended, type LogPlace } from '../../../log/event-log.ts';
+import { AppendError, NotAppended, type AppendPosition } from '../../../log/event-log.ts';
 import { errorTypes, isErrorType, type ErrorType } from './error-types.ts';
 import { HttpError, noEffect } from './http-error.ts';
 import { ClientGone } from '../bodies/request-body.ts';
@@ -63,7 +63,7 @@ function describeFailure(error: unknown, request: FastifyRequest): object {
   return { ...describeRequest(request), partition, offset: offset?.toString(), err: error };
 }
 
-function placeOf(error: unknown): LogPlace {
+function placeOf(error: unknown): AppendPosition {
   for (let one = error; one instanceof Error; one = one.cause) {
     if (one instanceof AppendError && one.place.partition !== undefined) return one.place;
   }

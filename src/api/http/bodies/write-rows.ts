@@ -9,7 +9,7 @@ import type { RowSource } from '../../../language/events/row-source.ts';
 import type { TableSchema } from '../../../language/values/table-schema.ts';
 import { answerWrite, readAsynchronous, type WriteDependencies } from '../answers/answer-write.ts';
 import { receiveRows, rowsIn, type ReceiveRowsOptions, type RowReceiver } from './receive-rows.ts';
-import { formOf, type DelimitedQuery } from '../requests/delimited-query.ts';
+import { delimitedFormOf, type DelimitedQuery } from '../requests/delimited-query.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { readIfMatch } from '../requests/versions.ts';
 import { identify } from '../submit/request-identity.ts';
@@ -69,7 +69,7 @@ export async function writeRowsToTable(
     lookUp: async () => () => refusal,
     infersTypes: query.onSchemaError === 'updateSchema',
     dropsCells: query.onSchemaError === 'dropColumns',
-    delimited: formOf(query),
+    delimited: delimitedFormOf(query),
     command: (members, rows) => command({ teamId, appId, tableId, ifMatch, query, limits, members, rows }),
   });
 }

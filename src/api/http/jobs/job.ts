@@ -11,7 +11,7 @@ import type { Job } from '../../../storage/security/job-id.ts';
 import type { Principal } from '../access/authenticate.ts';
 import { replyWithError } from '../answers/error-reply.ts';
 import { encloseResult } from '../answers/result-json.ts';
-import { json, type Operation } from '../openapi/operation.ts';
+import { jsonContent, type Operation } from '../openapi/operation.ts';
 import { examples, nothing, rowIds, tableId } from '../openapi/schemas.ts';
 import type { App } from '../server/app-type.ts';
 import type { Jobs, JobState } from '../submit/jobs.ts';
@@ -93,7 +93,7 @@ const getOperation: Operation = {
     200: {
       headersAtTimes: ['Retry-After'],
       description: 'The job. While it is running, `Retry-After` says when to ask again.',
-      body: json(z.strictObject({ data: job }), {
+      body: jsonContent(z.strictObject({ data: job }), {
         running: { data: { status: 'running' } },
         succeeded: { data: { status: 'succeeded', result: { rowIDs: examples.rowIds } } },
         failed: {
@@ -117,7 +117,7 @@ const progressOperation: Operation = {
     200: {
       headersAtTimes: ['Retry-After'],
       description: 'The progress.',
-      body: json(z.strictObject({ data: jobProgress }), {
+      body: jsonContent(z.strictObject({ data: jobProgress }), {
         waiting: { data: { phase: 'waiting', rowsDone: 0, rowsTotal: 1000, eventsAhead: 12 } },
         done: { data: { phase: 'done', rowsDone: 1000, rowsTotal: 1000 } },
       }),

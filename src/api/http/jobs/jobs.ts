@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { TableQueries } from '../../../../projections/tables/tables.queries.ts';
 import { readPage } from '../answers/read-page.ts';
 import type { Shares } from '../limits/shares.ts';
-import { json, type Operation } from '../openapi/operation.ts';
+import { jsonContent, type Operation } from '../openapi/operation.ts';
 import { continuation, examples, tableId } from '../openapi/schemas.ts';
 import { invalidContinuation } from '../requests/continuation.ts';
 import { pageQuery } from '../requests/page-query.ts';
@@ -50,7 +50,7 @@ const operation: Operation = {
   answers: {
     200: {
       description: 'Jobs, and the continuation.',
-      body: json(z.strictObject({ data: z.array(listedJob), continuation }), {
+      body: jsonContent(z.strictObject({ data: z.array(listedJob), continuation }), {
         'an import of a stash, and what could not be added': {
           data: [
             {

@@ -10,7 +10,7 @@ interface Window {
   readonly endsAt: number;
 }
 
-export interface Refusal {
+export interface RateLimitRefusal {
   readonly message: string;
   readonly headers: { readonly 'retry-after': string };
 }
@@ -37,7 +37,7 @@ export class RateLimit {
    * Counts units before they are used. If fewer are left, counts none and returns the refusal. But an unused window
    * takes any number, so that no request is too large for ever.
    */
-  take(teamId: string, units: number): Refusal | null {
+  take(teamId: string, units: number): RateLimitRefusal | null {
     const { used } = this.#windowOf(teamId);
     if (units > 0 && used > 0 && used + units > this.#max) return this.#refusal(teamId);
     this.count(teamId, units);
@@ -71,7 +71,7 @@ export class RateLimit {
     return open !== undefined && open.endsAt > now ? open : { used: 0, endsAt: now + this.#windowMs };
   }
 
-  #refusal(teamId: string): Refusal {
+  #refusal(teamId: string): RateLimitRefusal {
     const { max, seconds } = this.policy;
     const { units, seconds: wait } = this.left(teamId);
     return {

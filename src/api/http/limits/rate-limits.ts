@@ -9,7 +9,7 @@ import type { App } from '../server/app-type.ts';
 import { replyWithError } from '../answers/error-reply.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { observeBody } from '../bodies/request-body.ts';
-import { RateLimit, type Refusal } from './rate-limit.ts';
+import { RateLimit, type RateLimitRefusal } from './rate-limit.ts';
 import {
   teamLimitNames,
   type LimitName,
@@ -120,7 +120,7 @@ export class RateLimits {
     this.#limits.get(name)?.count(teamId, units);
   }
 
-  #take(name: TeamLimitName, teamId: string, units: number): Refusal | null {
+  #take(name: TeamLimitName, teamId: string, units: number): RateLimitRefusal | null {
     const refusal = this.#limits.get(name)?.take(teamId, units) ?? null;
     if (refusal !== null) this.#observer.rateLimited(name);
     return refusal;

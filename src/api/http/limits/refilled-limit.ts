@@ -3,7 +3,7 @@
  * back; no window begins with a new burst.
  */
 import { largeLruCache } from '../../large-lru-cache.ts';
-import type { Refusal } from './rate-limit.ts';
+import type { RateLimitRefusal } from './rate-limit.ts';
 
 /** The units that a network has left. */
 interface Left {
@@ -36,7 +36,7 @@ export class RefilledLimit {
   }
 
   /** Counts a unit, or returns the refusal if none is left. */
-  take(network: string): Refusal | null {
+  take(network: string): RateLimitRefusal | null {
     if (this.isUsedUp(network)) return this.#refusal(network);
     this.count(network, 1);
     return null;
@@ -62,7 +62,7 @@ export class RefilledLimit {
       : Math.min(this.#max, left.units + ((now - left.at) * this.#max) / this.#windowMs);
   }
 
-  #refusal(network: string): Refusal {
+  #refusal(network: string): RateLimitRefusal {
     const missing = 1 - this.#unitsAt(network, performance.now());
     // Rounded up, so that a client that waits this long has waited long enough.
     const wait = Math.max(1, Math.ceil((missing * this.#windowMs) / this.#max / 1000));

@@ -1,23 +1,23 @@
 /** The headers of requests and answers, as the OpenAPI document describes them. */
 import { z } from 'zod';
 import { idempotencyKey } from '../submit/idempotency.ts';
-import { ifMatch, ifNoneMatch, ifRange } from '../requests/versions.ts';
+import { ifMatchHeader, ifNoneMatchHeader, ifRange } from '../requests/versions.ts';
 
 /** Request headers. They have no examples, because pages that try requests out would send them. */
 export const requestHeaders = {
   ifMatchRow: {
     name: 'If-Match',
-    schema: ifMatch,
+    schema: ifMatchHeader,
     description: 'A version, like `"42"`. The request takes effect only if the row has not changed since then.',
   },
   ifMatchTable: {
     name: 'If-Match',
-    schema: ifMatch,
+    schema: ifMatchHeader,
     description: 'A version, like `"42"`. The request takes effect only if the table has not changed since then.',
   },
   ifNoneMatch: {
     name: 'If-None-Match',
-    schema: ifNoneMatch,
+    schema: ifNoneMatchHeader,
     description: 'Versions that the client has. If the current one is among them, the answer is 304 without a body.',
   },
   range: {

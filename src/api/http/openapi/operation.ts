@@ -82,7 +82,7 @@ export interface Content {
 }
 
 /** A JSON body. */
-export function json(schema: z.ZodType, examples: Content['examples']): Contents {
+export function jsonContent(schema: z.ZodType, examples: Content['examples']): Contents {
   return { 'application/json': { schema, examples } };
 }
 

@@ -21,7 +21,7 @@ export const continuation = z
 const kind = z.enum(scalarKinds);
 
 /** The type of a column, as answers spell it. */
-export const columnType = z.union([
+export const outputColumnType = z.union([
   kind,
   z.strictObject({ kind: z.literal('array'), items: z.strictObject({ kind }) }),
 ]);
@@ -29,7 +29,7 @@ export const columnType = z.union([
 /** The value of a column; empty columns are left out. */
 const cell = z.union([z.string(), z.number(), z.boolean(), z.array(z.unknown()), z.looseObject({})]);
 
-export const row = z.object({ $rowID: rowId }).catchall(cell).meta({
+export const outputRow = z.object({ $rowID: rowId }).catchall(cell).meta({
   id: 'Row',
   description: 'A row: its ID, and the values of its columns by column ID. Empty columns are left out.',
 });

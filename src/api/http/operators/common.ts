@@ -66,7 +66,7 @@ export async function replyWithPage<T extends { readonly id: string }>(
 }
 
 /** The team of the path. Throws HttpError `team_not_found`. */
-export async function findTeam(teams: TeamQueries, request: FastifyRequest): Promise<TeamSummary> {
+export async function teamOfPath(teams: TeamQueries, request: FastifyRequest): Promise<TeamSummary> {
   const teamId = normalId((request.params as { readonly teamID: string }).teamID);
   const team = teamId === null ? null : await teams.team(teamId);
   if (team === null) throw new HttpError('team_not_found', 'There is no such team.');
@@ -77,7 +77,7 @@ export async function findTeam(teams: TeamQueries, request: FastifyRequest): Pro
  * Runs an operator's action and writes a line to the audit log, whether it succeeds or fails. `work` adds to the
  * details what it finds out. Throws HttpError `outcome_unknown` if the outcome did not arrive in time.
  */
-export async function audited<T>(
+export async function auditedRequest<T>(
   audit: AuditLog,
   request: FastifyRequest,
   action: AuditAction,

@@ -1,7 +1,7 @@
 /** Descriptions of the operations of operators. */
 import { z } from 'zod';
 import type { ErrorType } from '../answers/error-types.ts';
-import { json, type Answer, type Operation } from '../openapi/operation.ts';
+import { jsonContent, type Answer, type Operation } from '../openapi/operation.ts';
 import { continuation } from '../openapi/schemas.ts';
 
 export const teamId = z.uuid().meta({ description: 'The ID of the team.' });
@@ -37,13 +37,13 @@ export function forOperators(
 
 /** The answer `{data}`. */
 export function answerWithData(description: string, schema: z.ZodType, example: unknown): Answer {
-  return { description, body: json(z.strictObject({ data: schema }), { example: { data: example } }) };
+  return { description, body: jsonContent(z.strictObject({ data: schema }), { example: { data: example } }) };
 }
 
 /** A page of a list. */
 export function answerWithPage(description: string, item: z.ZodType, example: unknown): Answer {
   return {
     description,
-    body: json(z.strictObject({ data: z.array(item), continuation }), { example: { data: [example] } }),
+    body: jsonContent(z.strictObject({ data: z.array(item), continuation }), { example: { data: [example] } }),
   };
 }

@@ -15,7 +15,7 @@ import { WrongLog } from '../../../log/identity.ts';
 import { ClientGone } from '../bodies/request-body.ts';
 import { examples } from '../openapi/schemas.ts';
 import type { App } from '../server/app-type.ts';
-import { audited, findTeam, replyWith, type OperatorsDependencies } from './common.ts';
+import { auditedRequest, teamOfPath, replyWith, type OperatorsDependencies } from './common.ts';
 import { answerWithData, count, forOperators, pathOfTeam, teamId } from './operations.ts';
 
 const partition = z
@@ -136,9 +136,9 @@ export function addPartitionRoutes(app: App, { log, teams, database, audit }: Op
       const teamID = normalId((request.params as { readonly teamID: string }).teamID);
       const quarantine = (await readShownQuarantines(database, teams)).find(({ teamId }) => teamId === teamID);
       if (quarantine === undefined)
-        return replyWith(reply, { teamID: (await findTeam(teams, request)).id, released: true, error: null });
+        return replyWith(reply, { teamID: (await teamOfPath(teams, request)).id, released: true, error: null });
       try {
-        await audited(audit, request, 'quarantine.release', { teamId: teamID }, () => {
+        await auditedRequest(audit, request, 'quarantine.release', { teamId: teamID }, () => {
           return releaseQuarantine(quarantine, log, database, { onProgress: () => undefined, signal: gone.signal });
         });
         return replyWith(reply, { teamID, released: true, error: null });

@@ -11,11 +11,18 @@ import type { LogBytes } from '../../usage/log-bytes.ts';
 import { quotasOf, type QuotaSettings } from '../../usage/team-quotas.ts';
 import type { EventData } from '../../../language/events/event.ts';
 import { planQuotas, type PlanQuota } from '../../../language/events/quota.ts';
-import { json, linksTo, type Link } from '../openapi/operation.ts';
+import { jsonContent, linksTo, type Link } from '../openapi/operation.ts';
 import { examples } from '../openapi/schemas.ts';
 import { pageQuery } from '../requests/page-query.ts';
 import type { App } from '../server/app-type.ts';
-import { audited, findTeam, readBody, replyWith, replyWithPage, type OperatorsDependencies } from './common.ts';
+import {
+  auditedRequest,
+  teamOfPath,
+  readBody,
+  replyWith,
+  replyWithPage,
+  type OperatorsDependencies,
+} from './common.ts';
 import { answerWithData, count, moment, forOperators, answerWithPage, pathOfTeam, teamId } from './operations.ts';
 
 const limit = count.nullable().meta({ description: 'Null: no limit.' });
@@ -111,8 +118,8 @@ export function addOperatorTeamRoutes(
   ): Promise<FastifyReply> =>
     show(
       reply,
-      await audited(audit, request, action, { ...limits }, async (details) => {
-        const { id } = await findTeam(teams, request);
+      await auditedRequest(audit, request, action, { ...limits }, async (details) => {
+        const { id } = await teamOfPath(teams, request);
         details['teamId'] = id;
         return changeTeam({ log, teams }, eventFor(id));
       }),
@@ -137,7 +144,7 @@ export function addOperatorTeamRoutes(
     '/admin/teams',
     {
       config: forOperators('createTeam', 'Create a team', 'A team without tokens and tables.', {
-        body: json(newTeamBody, { team: { name: 'acme' } }),
+        body: jsonContent(newTeamBody, { team: { name: 'acme' } }),
         answers: {
           201: { ...answerWithData('The team was created.', shownDetails, exampleDetails), links: teamLinks },
         },
@@ -147,7 +154,7 @@ export function addOperatorTeamRoutes(
     async (request, reply) => {
       const { name } = await readBody(request, newTeamBody);
       const event = newTeam(name);
-      const team = await audited(audit, request, 'team.create', { teamId: event.teamId, name }, () =>
+      const team = await auditedRequest(audit, request, 'team.create', { teamId: event.teamId, name }, () =>
         changeTeam({ log, teams }, event),
       );
       return show(reply.code(201), team);
@@ -164,7 +171,7 @@ export function addOperatorTeamRoutes(
         { path: pathOfTeam, answers: shownTeam, errors: ['team_not_found'] },
       ),
     },
-    async (request, reply) => show(reply, await findTeam(teams, request)),
+    async (request, reply) => show(reply, await teamOfPath(teams, request)),
   );
 
   app.patch(
@@ -176,7 +183,7 @@ export function addOperatorTeamRoutes(
         'Sets limits of the team. Limits that are left out stay as they are.',
         {
           path: pathOfTeam,
-          body: json(planBody, {
+          body: jsonContent(planBody, {
             'limits': { rowsMax: 5_000_000, logBytesPerDayMax: 10_000_000_000 },
             'a limit removed': { rowsMax: null },
           }),

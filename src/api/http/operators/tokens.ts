@@ -9,7 +9,7 @@ import {
   newToken,
   operatorTokenAsJson,
   recordToken,
-  revokeToken,
+  revokeTeamToken,
   storeOperatorToken,
   toIso,
 } from '../../../administration/tokens.ts';
@@ -19,11 +19,18 @@ import {
   type OperatorToken,
 } from '../../../storage/security/operator-tokens.ts';
 import { HttpError } from '../answers/http-error.ts';
-import { json, linksTo, type Link } from '../openapi/operation.ts';
+import { jsonContent, linksTo, type Link } from '../openapi/operation.ts';
 import { examples, nothing } from '../openapi/schemas.ts';
 import { pageQuery } from '../requests/page-query.ts';
 import type { App } from '../server/app-type.ts';
-import { audited, findTeam, readBody, replyWith, replyWithPage, type OperatorsDependencies } from './common.ts';
+import {
+  auditedRequest,
+  teamOfPath,
+  readBody,
+  replyWith,
+  replyWithPage,
+  type OperatorsDependencies,
+} from './common.ts';
 import { answerWithData, moment, forOperators, answerWithPage, pathOfTeam } from './operations.ts';
 
 // Not zod's `default`: types that are generated from the document would say that the property is always present.
@@ -123,7 +130,7 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
       ),
     },
     async (request, reply) => {
-      const { id } = await findTeam(teams, request);
+      const { id } = await teamOfPath(teams, request);
       return replyWithPage(
         reply,
         `tokens of ${id}`,
@@ -139,7 +146,7 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
     {
       config: forOperators('createTeamToken', 'Create a token of a team', 'No other answer shows the token.', {
         path: pathOfTeam,
-        body: json(newTokenBody, {
+        body: jsonContent(newTokenBody, {
           'for reading': { name: 'reports', readOnly: true, expires: '2027-01-31T00:00:00Z' },
           'for an app': { name: 'the shop', appID: 'shop' },
         }),
@@ -162,8 +169,8 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
       const made = newToken();
       const name = given ?? nameOfUnnamed(made, Date.now());
       const details = { tokenId: made.id, name, readOnly, appId: appID, expiresAt: toIso(expiresAt) };
-      await audited(audit, request, 'token.create', details, async (details) => {
-        const { id } = await findTeam(teams, request);
+      await auditedRequest(audit, request, 'token.create', details, async (details) => {
+        const { id } = await teamOfPath(teams, request);
         details['teamId'] = id;
         await recordToken(log, id, made, name, { expiresAt, readOnly, appId: appID });
       });
@@ -200,7 +207,7 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
         'Create a token of an operator',
         'No other answer shows the token. The token works only on paths under `/admin`.',
         {
-          body: json(newOperatorTokenBody, { token: { name: 'console', expires: '2027-01-31T00:00:00Z' } }),
+          body: jsonContent(newOperatorTokenBody, { token: { name: 'console', expires: '2027-01-31T00:00:00Z' } }),
           answers: {
             201: {
               ...answerWithData('The token.', madeOperatorToken, { ...exampleToken, token: exampleSecret }),
@@ -215,7 +222,7 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
       const made = newToken();
       const name = given ?? nameOfUnnamed(made, Date.now());
       const details = { tokenId: made.id, operator: true, name, expiresAt: toIso(expiresAt) };
-      await audited(audit, request, 'token.create', details, () =>
+      await auditedRequest(audit, request, 'token.create', details, () =>
         storeOperatorToken(database.pool, made, name, expiresAt),
       );
       return replyWith(reply.code(201), { ...made, name, expires: toIso(expiresAt) });
@@ -235,20 +242,20 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
               .string()
               .meta({ description: 'The ID of a token.', examples: ['0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e'] }),
           },
-          answers: { 200: { description: 'The token is revoked.', body: json(nothing, { revoked: {} }) } },
+          answers: { 200: { description: 'The token is revoked.', body: jsonContent(nothing, { revoked: {} }) } },
           errors: ['token_not_found'],
         },
       ),
     },
     async (request, reply) => {
       const tokenId = normalId((request.params as { readonly tokenID: string }).tokenID);
-      await audited(audit, request, 'token.revoke', { tokenId }, async (details) => {
+      await auditedRequest(audit, request, 'token.revoke', { tokenId }, async (details) => {
         const ofOperator = tokenId === null ? null : await revokeOperatorToken(database.pool, tokenId);
         if (ofOperator !== null) return void Object.assign(details, { operator: true, name: ofOperator });
         const token = tokenId === null ? null : await teams.tokenOfTeam(tokenId);
         if (token === null) throw new HttpError('token_not_found', 'There is no such token.');
         Object.assign(details, { teamId: token.teamId, name: token.name });
-        const untold = await revokeToken(database.pool, token, (work) => work(log));
+        const untold = await revokeTeamToken(database.pool, token, (work) => work(log));
         if (untold !== null)
           request.log.warn(
             { err: untold, tokenId },

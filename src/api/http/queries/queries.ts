@@ -12,8 +12,8 @@ import { rowsFormatOf } from '../answers/rows-page.ts';
 import { collectInPlace } from '../bodies/body-place.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import type { Shares } from '../limits/shares.ts';
-import { json, type Operation } from '../openapi/operation.ts';
-import { cellsOf, columnType, continuation, row } from '../openapi/schemas.ts';
+import { jsonContent, type Operation } from '../openapi/operation.ts';
+import { cellsOf, outputColumnType, continuation, outputRow } from '../openapi/schemas.ts';
 import { invalidContinuation } from '../requests/continuation.ts';
 import { pageItemsMax } from '../requests/page-query.ts';
 import type { App } from '../server/app-type.ts';
@@ -32,7 +32,7 @@ const queryOperation: Operation = {
     'The answer includes all writes that were answered before. With `Accept: text/csv` it is CSV. With `continuation`, all parameters but `limit` are ignored.',
   isCommand: false,
   isRead: true,
-  body: json(queryBody, {
+  body: jsonContent(queryBody, {
     rows: {
       filter: { and: [{ column: 'born', op: 'lt', value: '1900-01-01' }, { not: { column: 'name', op: 'isEmpty' } }] },
       sort: ['-born'],
@@ -50,7 +50,7 @@ const queryOperation: Operation = {
       versioned: true,
       headersAtTimes: ['Tablog-Count', 'Tablog-Cache', 'Tablog-Continuation', 'Link'],
       body: {
-        ...json(z.strictObject({ data: z.array(z.union([row, z.looseObject({})])), continuation }), {
+        ...jsonContent(z.strictObject({ data: z.array(z.union([outputRow, z.looseObject({})])), continuation }), {
           rows: { data: [{ $rowID: 'AAAAAAAAAAEAAAAAAAAAAA', name: 'Ada', born: '1815-12-10' }] },
           groups: { data: [{ city: 'Paris', count: 2, total: 42 }] },
         }),
@@ -116,7 +116,7 @@ const sqlOperation: Operation = {
     'answer, and sees all writes that were answered before. Besides its columns each table has `$rowID` and `$version`. Names are case-sensitive.',
   isCommand: false,
   isRead: true,
-  body: json(sqlBody, {
+  body: jsonContent(sqlBody, {
     'a group': {
       sql: 'SELECT city, avg(amount) AS mean FROM orders WHERE amount > $1 GROUP BY city',
       parameters: [4],
@@ -128,10 +128,10 @@ const sqlOperation: Operation = {
         'The rows of the result, its columns with their types, and the versions of the tables. CSV has only a header and the rows.',
       headersAtTimes: ['Tablog-Cache'],
       body: {
-        ...json(
+        ...jsonContent(
           z.strictObject({
             data: z.array(z.looseObject({})),
-            columns: z.array(z.strictObject({ name: z.string(), type: columnType })),
+            columns: z.array(z.strictObject({ name: z.string(), type: outputColumnType })),
             versions: z.record(z.string(), z.string()),
           }),
           {

@@ -1,7 +1,7 @@
 /** The body of a query on the rows of a table. */
 import { z } from 'zod';
 import { wholeText } from '../../../../commands/inputs.ts';
-import { operators, type Operator } from '../../query/language/condition.ts';
+import { comparisonOperators, type ComparisonOperator } from '../../query/language/condition.ts';
 import {
   aggregateFunctions,
   aggregatesMax,
@@ -19,9 +19,9 @@ const cell = z.union([text, z.number(), z.boolean(), z.array(z.unknown()), z.loo
 const value = cell.meta({ description: 'The value to compare the cells with. It must fit the type of the column.' });
 const part = text.meta({ description: 'The text that the cells contain, begin with or end with.' });
 
-const ofEmptiness = ['isEmpty', 'isNotEmpty'] as const satisfies readonly Operator[];
-const ofText = ['contains', 'startsWith', 'endsWith'] as const satisfies readonly Operator[];
-const ofOneValue = operators.filter(
+const ofEmptiness = ['isEmpty', 'isNotEmpty'] as const satisfies readonly ComparisonOperator[];
+const ofText = ['contains', 'startsWith', 'endsWith'] as const satisfies readonly ComparisonOperator[];
+const ofOneValue = comparisonOperators.filter(
   (operator) => operator !== 'in' && ![...ofEmptiness, ...ofText].some((other) => other === operator),
 );
 

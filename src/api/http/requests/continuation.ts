@@ -21,7 +21,7 @@ const ordinalMax = 2 ** 31 - 1;
 const indexMax = 2 ** 30;
 
 /** The continuation of a page of rows. */
-export function formatContinuation(tableId: string, { generation, version, ordinal, index }: PagePosition): string {
+export function formatRowsContinuation(tableId: string, { generation, version, ordinal, index }: PagePosition): string {
   const bytes = Buffer.alloc(positionBytes);
   bytes.writeBigUInt64BE(generation, 0);
   bytes.writeBigUInt64BE(version, 8);
@@ -31,7 +31,7 @@ export function formatContinuation(tableId: string, { generation, version, ordin
 }
 
 /** Throws HttpError for a text that no page of this table returned. */
-export function parseContinuation(tableId: string, text: string): PagePosition {
+export function parseRowsContinuation(tableId: string, text: string): PagePosition {
   const position = readPosition(tableId, text);
   if (position === null) throw invalidContinuation('query.', 'this table');
   const generation = position.readBigUInt64BE(0);

@@ -3,7 +3,7 @@
  * (docs/spec/decisions.md 2, "Forms of CSV and TSV").
  */
 import { z } from 'zod';
-import { columnType, text, columnIdBytesMax, wholeText } from '../../../../commands/inputs.ts';
+import { columnType, boundedText, columnIdBytesMax, wholeText } from '../../../../commands/inputs.ts';
 import { skipLinesMax, type DelimitedForm } from '../../../language/formats/delimited-form.ts';
 import { dateFormats } from '../../../language/values/date-format.ts';
 import { conflictIn, delimiterOf, isMark } from '../../../language/formats/dialect.ts';
@@ -132,8 +132,8 @@ export const delimitedQuery = {
     }),
   comment: mark('For CSV and TSV. Lines that begin with this character are ignored.'),
   columns: record(
-    text(headerNameBytesMax),
-    text(columnIdBytesMax),
+    boundedText(headerNameBytesMax),
+    boundedText(columnIdBytesMax),
     { additionalProperties: { type: 'string', minLength: 1, maxLength: columnIdBytesMax, pattern: wholeText } },
     'For CSV and TSV: the ID of the column in the table, for columns of the file by their name in the header.',
     { 'Full name': 'name' },
@@ -146,7 +146,7 @@ export const delimitedQuery = {
         .flatMap((part) => part.split(','))
         .filter((part) => part !== ''),
     )
-    .pipe(z.array(text(nullBytesMax)).min(1, 'must not be empty').max(nullsMax))
+    .pipe(z.array(boundedText(nullBytesMax)).min(1, 'must not be empty').max(nullsMax))
     .optional()
     .meta({
       description:
@@ -172,7 +172,7 @@ export const delimitedQuery = {
       'For CSV and TSV: the order of day, month and year in dates, with a year of four digits. A time may follow. Dates like `YYYY-MM-DD` are always read.',
     ),
   types: record(
-    text(columnIdBytesMax),
+    boundedText(columnIdBytesMax),
     columnType,
     { additionalProperties: { $ref: '#/components/schemas/ColumnType' } },
     'For CSV and TSV: the types of some columns, by their IDs in the table. The types of other columns are inferred. IDs that are not in the header are ignored.',
@@ -191,7 +191,7 @@ export const delimitedQuery = {
 export type DelimitedQuery = z.output<z.ZodObject<typeof delimitedQuery>>;
 
 /** The form of the body that the query parameters name. */
-export function formOf(query: DelimitedQuery): DelimitedForm {
+export function delimitedFormOf(query: DelimitedQuery): DelimitedForm {
   const given = Object.keys(delimitedQuery).flatMap((name) => {
     const value = query[name as keyof typeof delimitedQuery];
     return value === undefined ? [] : [[name, value]];

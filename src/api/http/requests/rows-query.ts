@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { wholeText } from '../../../../commands/inputs.ts';
 import { MalformedBody } from '../../../language/values/malformed-body.ts';
 import { fieldsMax, sortKeyPattern, sortKeysMax, type GivenQuery } from '../../query/language/rows-query.ts';
-import { parseContinuation } from '../../query/protocol.ts';
+import { parseEngineContinuation } from '../../query/protocol.ts';
 import { parseStrictly } from './json-parameter.ts';
 
 /** A condition in JSON. Here and below, an empty parameter counts as absent, because some forms cannot leave it out. */
@@ -83,5 +83,5 @@ export function queryOf({ filter, sort, fields, count }: GivenQuery): GivenQuery
 
 /** Whether a continuation belongs to a query, not to a page of all rows. */
 export function isOfQuery(continuation: string | undefined): continuation is string {
-  return continuation !== undefined && parseContinuation(continuation) !== null;
+  return continuation !== undefined && parseEngineContinuation(continuation) !== null;
 }

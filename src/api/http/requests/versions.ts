@@ -10,7 +10,7 @@ const versionMax = 2n ** 63n - 1n;
  * The header `If-Match`: `"n"`, or `W/"n"`, because proxies may weaken it. A version beyond the maximum counts as the
  * maximum.
  */
-export const ifMatch = z
+export const ifMatchHeader = z
   .string()
   .regex(/^(W\/)?"[0-9]+"$/, 'must be a version in quotes, like "42"')
   .transform((tag) => {
@@ -19,7 +19,7 @@ export const ifMatch = z
   });
 
 /** The header `If-None-Match`: `*`, which gives null, or a list of entity tags without their weak prefix. */
-export const ifNoneMatch = z
+export const ifNoneMatchHeader = z
   .string()
   .regex(/^(\*|(W\/)?"[^"]*"([ \t]*,[ \t]*(W\/)?"[^"]*")*[ \t]*(,[ \t]*)?)$/, 'must be * or a list of entity tags')
   .transform((list) => (list === '*' ? null : list.match(/"[^"]*"/g)!));
@@ -35,7 +35,7 @@ export const ifRange = z
 /** The version of `If-Match`, if the request has that header. Throws HttpError for a malformed header. */
 export function readIfMatch(request: FastifyRequest): bigint | undefined {
   const value = request.raw.headers['if-match'];
-  return value === undefined ? undefined : parseOrRefuse(ifMatch, value, 'If-Match');
+  return value === undefined ? undefined : parseOrRefuse(ifMatchHeader, value, 'If-Match');
 }
 
 /** The entity tag of a version. */
@@ -64,7 +64,7 @@ export function readIfNoneMatch(request: FastifyRequest): (version: bigint) => b
 export function readKnownTags(request: FastifyRequest): (etag: string) => boolean {
   const value = request.raw.headers['if-none-match'];
   if (value === undefined) return hasNone;
-  const tags = parseOrRefuse(ifNoneMatch, value, 'If-None-Match');
+  const tags = parseOrRefuse(ifNoneMatchHeader, value, 'If-None-Match');
   return (etag) => tags === null || tags.includes(etag);
 }
 

@@ -15,7 +15,7 @@ import { smallBodyBytesMax, type RowReceiver } from '../bodies/receive-rows.ts';
 import { accepted } from '../jobs/accepted.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import type { Shares } from '../limits/shares.ts';
-import { json, type Operation } from '../openapi/operation.ts';
+import { jsonContent, type Operation } from '../openapi/operation.ts';
 import { cellErrors, examples, inputRow, rowIds } from '../openapi/schemas.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { readIfMatch } from '../requests/versions.ts';
@@ -53,7 +53,7 @@ const operation: Operation = {
     'like `operations[3].row.age`. An `ifMatch` guards one row, `If-Match` the whole table.',
   ifMatch: 'table',
   asynchronous: true,
-  body: json(batchBody(inputRow), {
+  body: jsonContent(batchBody(inputRow), {
     'add, patch and delete': {
       operations: [
         { op: 'add', row: examples.inputRows[0] },
@@ -68,7 +68,7 @@ const operation: Operation = {
       versioned: true,
       headers: ['Tablog-Rows'],
       headersAtTimes: ['Tablog-Dropped-Cells'],
-      body: json(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), {
+      body: jsonContent(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), {
         changed: { data: { rowIDs: examples.rowIds } },
       }),
       links: rowLinks('$request.path.tableID'),

@@ -20,8 +20,8 @@ import { readMediaType } from '../bodies/media-type.ts';
 import { collectBody, isBodyWithin } from '../bodies/request-body.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
 import type { Shares } from '../limits/shares.ts';
-import { json, linksTo, type Link, type Operation } from '../openapi/operation.ts';
-import { cellErrors, examples, inputRow, nothing, row } from '../openapi/schemas.ts';
+import { jsonContent, linksTo, type Link, type Operation } from '../openapi/operation.ts';
+import { cellErrors, examples, inputRow, nothing, outputRow } from '../openapi/schemas.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { readIfMatch, readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
 import type { App } from '../server/app-type.ts';
@@ -72,7 +72,7 @@ const getOperation: Operation = {
     200: {
       description: 'The row.',
       versioned: true,
-      body: json(z.strictObject({ data: row }), { row: { data: examples.row } }),
+      body: jsonContent(z.strictObject({ data: outputRow }), { row: { data: examples.row } }),
     },
   },
   errors: ['payment_required', 'table_not_found', 'row_not_found'],
@@ -99,13 +99,13 @@ const patchOperation: Operation = {
     'Sets the columns that the body names; null empties a column. Other columns stay as they are. A `$rowID` in the body must ' +
     'be that of the row.',
   ifMatch: 'row',
-  body: json(inputRow, { 'set one column, empty another': { name: 'Ada Lovelace', born: null } }),
+  body: jsonContent(inputRow, { 'set one column, empty another': { name: 'Ada Lovelace', born: null } }),
   answers: {
     200: {
       description: 'The row was updated. `ETag` has its version.',
       versioned: true,
       headersAtTimes: ['Tablog-Dropped-Cells'],
-      body: json(nothing, { updated: {} }),
+      body: jsonContent(nothing, { updated: {} }),
     },
   },
   errors: ['payment_required', 'table_not_found', 'row_not_found', ...cellErrors],
@@ -186,7 +186,7 @@ const deleteOperation: Operation = {
     200: {
       description: 'The row was deleted, or did not exist.',
       versioned: true,
-      body: json(nothing, { deleted: {} }),
+      body: jsonContent(nothing, { deleted: {} }),
     },
   },
   errors: ['payment_required', 'table_not_found'],

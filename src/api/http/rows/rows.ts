@@ -11,9 +11,18 @@ import { rowsFormatOf, sendRowsPage } from '../answers/rows-page.ts';
 import { writeRowsToTable, type TableRowWriteDependencies } from '../bodies/write-rows.ts';
 import { accepted } from '../jobs/accepted.ts';
 import type { Shares } from '../limits/shares.ts';
-import { json, type Operation } from '../openapi/operation.ts';
-import { cellErrors, cellsOf, continuation, examples, inputRows, inputTexts, row, rowIds } from '../openapi/schemas.ts';
-import { formatContinuation, parseContinuation } from '../requests/continuation.ts';
+import { jsonContent, type Operation } from '../openapi/operation.ts';
+import {
+  cellErrors,
+  cellsOf,
+  continuation,
+  examples,
+  inputRows,
+  inputTexts,
+  outputRow,
+  rowIds,
+} from '../openapi/schemas.ts';
+import { formatRowsContinuation, parseRowsContinuation } from '../requests/continuation.ts';
 import { delimitedQuery } from '../requests/delimited-query.ts';
 import { pageQuery } from '../requests/page-query.ts';
 import { isOfQuery, queryOf, whichRows } from '../requests/rows-query.ts';
@@ -64,7 +73,7 @@ const listOperation: Operation = {
       versioned: true,
       headersAtTimes: ['Tablog-Count', 'Tablog-Cache', 'Tablog-Continuation', 'Link'],
       body: {
-        ...json(z.strictObject({ data: z.array(row), continuation }), {
+        ...jsonContent(z.strictObject({ data: z.array(outputRow), continuation }), {
           'a page': { data: [examples.row], continuation: 'AAAAAAAAAAEAAAAAAAAAAQAAAAAAAAABx2nWk0aE' },
           'the last page': { data: [examples.row] },
         }),
@@ -105,14 +114,14 @@ function addListRows(app: App, dependencies: RowsRouteDependencies): void {
         });
       }
       const has = readIfNoneMatch(request);
-      const from = continuation === undefined ? null : parseContinuation(tableId, continuation);
+      const from = continuation === undefined ? null : parseRowsContinuation(tableId, continuation);
       const format = rowsFormatOf(reply);
       const { page, outgoing } = await readPage(shares, reply, pageBytesAtMost(limit, format), () =>
         pages.page(teamId, tableId, from, limit, format),
       );
       if (typeof page === 'string') return replyMissing(reply, page);
       if (has(page.etag)) return replyNotModified(reply, page.etag);
-      const next = page.next === null ? null : formatContinuation(tableId, page.next);
+      const next = page.next === null ? null : formatRowsContinuation(tableId, page.next);
       const body = page.rows.page(next);
       outgoing.shrink(body.length);
       activity.rowsRead(teamId, page.rows.count);
@@ -129,7 +138,7 @@ const addOperation: Operation = {
   ifMatch: 'table',
   asynchronous: true,
   body: {
-    ...json(z.union([inputRows, addRowsBody.extend({ rows: inputRows }), stashReference]), {
+    ...jsonContent(z.union([inputRows, addRowsBody.extend({ rows: inputRows }), stashReference]), {
       'rows': examples.inputRows,
       'rows in an object': { rows: examples.inputRows },
       'the rows of a stash': { $stashID: 'import-7' },
@@ -141,7 +150,7 @@ const addOperation: Operation = {
       description: 'The rows were added.',
       versioned: true,
       headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'],
-      body: json(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), {
+      body: jsonContent(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), {
         added: { data: { rowIDs: examples.rowIds } },
       }),
       links: rowLinks('$request.path.tableID'),

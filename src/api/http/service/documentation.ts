@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { App } from '../server/app-type.ts';
 import { fileContents, pageAnswer, sendPage } from './page.ts';
 import { makeFile, sendFile, type StaticFile } from './static-file.ts';
-import { json, type Operation } from '../openapi/operation.ts';
+import { jsonContent, type Operation } from '../openapi/operation.ts';
 import type { FairShares } from '../limits/fair-shares.ts';
 import { replyWithError } from '../answers/error-reply.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
@@ -21,7 +21,7 @@ const documentOperation: Operation = {
     200: {
       description: 'The document.',
       versioned: true,
-      body: json(z.looseObject({ openapi: z.string() }), { 'its beginning': { openapi: '3.1.0' } }),
+      body: jsonContent(z.looseObject({ openapi: z.string() }), { 'its beginning': { openapi: '3.1.0' } }),
     },
   },
 };

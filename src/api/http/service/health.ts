@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { replyWithError } from '../answers/error-reply.ts';
 import type { App } from '../server/app-type.ts';
-import { json, type Operation } from '../openapi/operation.ts';
+import { jsonContent, type Operation } from '../openapi/operation.ts';
 
 /** The state of the service, with one sentence for each problem. */
 export interface Health {
@@ -27,7 +27,7 @@ const livenessOperation: Operation = {
   answers: {
     200: {
       description: 'The process is running.',
-      body: json(z.strictObject({ data: z.strictObject({ status: z.literal('ok') }) }), { ok }),
+      body: jsonContent(z.strictObject({ data: z.strictObject({ status: z.literal('ok') }) }), { ok }),
     },
   },
 };
@@ -40,7 +40,7 @@ const readinessOperation: Operation = {
   answers: {
     200: {
       description: 'The process accepts requests. If it is degraded, some of them fail.',
-      body: json(
+      body: jsonContent(
         z.strictObject({
           data: z.union([
             z.strictObject({ status: z.literal('ok') }),

@@ -9,9 +9,9 @@ import type { EventLog } from '../../../log/event-log.ts';
 import { setDroppedCells, setRemarks } from '../answers/answer-write.ts';
 import type { Refuses } from '../bodies/body-blocks.ts';
 import { receiveRows, type RowReceiver } from '../bodies/receive-rows.ts';
-import { json, linksTo, type Link, type Operation } from '../openapi/operation.ts';
+import { jsonContent, linksTo, type Link, type Operation } from '../openapi/operation.ts';
 import { examples, inputRows, inputTexts, nothing } from '../openapi/schemas.ts';
-import { delimitedQuery, formOf } from '../requests/delimited-query.ts';
+import { delimitedQuery, delimitedFormOf } from '../requests/delimited-query.ts';
 import type { App } from '../server/app-type.ts';
 import { identify, identifyWithBody } from '../submit/request-identity.ts';
 import type { Submitter } from '../submit/submitter.ts';
@@ -46,12 +46,12 @@ const putOperation: Operation = {
     'that it can be sent again. 500 to 1,000 rows in a chunk work well. When the stash is imported, its values are checked against the schema, and so are the ' +
     '`$rowID`s with which rows keep their identity in an overwrite. A team has at most 10,000 stashes, unless its plan or the service is ' +
     'set otherwise.',
-  body: { ...json(inputRows, { rows: examples.inputRows }), ...inputTexts },
+  body: { ...jsonContent(inputRows, { rows: examples.inputRows }), ...inputTexts },
   answers: {
     200: {
       description: 'The chunk is in the stash.',
       headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'],
-      body: json(nothing, { stored: {} }),
+      body: jsonContent(nothing, { stored: {} }),
       links: stashLinks,
     },
   },
@@ -83,7 +83,7 @@ function addPutChunk(app: App, { submitter, receiver, stashes, log, stashLimits 
         asSegments: true,
         infersTypes: true,
         dropsCells,
-        delimited: formOf(request.query),
+        delimited: delimitedFormOf(request.query),
       });
       const stored = await received.store(() => null);
       const event =
@@ -103,7 +103,9 @@ const deleteOperation: Operation = {
   summary: 'Delete a stash',
   description:
     'Deletes the stash with all its chunks. Tables that it was imported into keep their rows. It is no error if the stash does not exist.',
-  answers: { 200: { description: 'The stash was deleted, or did not exist.', body: json(nothing, { deleted: {} }) } },
+  answers: {
+    200: { description: 'The stash was deleted, or did not exist.', body: jsonContent(nothing, { deleted: {} }) },
+  },
 };
 
 function addDeleteStash(app: App, { submitter, bodyBytesMax }: StashesRouteDependencies): void {

@@ -22,7 +22,7 @@ import type { LogBytes } from '../../usage/log-bytes.ts';
 import type { Shares } from '../limits/shares.ts';
 import type { RequestIdentity } from './request-identity.ts';
 import { TurnedAway, type Submission } from './turned-away.ts';
-import { pause, Waiting } from './waiting.ts';
+import { cancelablePause, Waiting } from './waiting.ts';
 
 /** How long after its creation an event may take effect, in milliseconds of log time (docs/spec/decisions.md 1). */
 export const notAfterDelay = 60_000;
@@ -138,7 +138,7 @@ export class Submitter {
     rows: number | null = rowsOf(data),
   ): Promise<Applied | Accepted> {
     const { applied, job } = await this.#send(teamId, identity, data, body, rows);
-    const waited = pause(this.#options.asyncWaitMs);
+    const waited = cancelablePause(this.#options.asyncWaitMs);
     try {
       const first = await this.#waiting.until(Promise.race([applied, waited.over]));
       if (first !== 'over') return first;

@@ -28,7 +28,7 @@ export class Waiting {
  * Resolves after this many milliseconds. 0: in the next turn of the event loop, so that the caller sees immediate
  * failures first.
  */
-export function pause(ms: number): { readonly over: Promise<'over'>; end(): void } {
+export function cancelablePause(ms: number): { readonly over: Promise<'over'>; end(): void } {
   const { promise, resolve } = Promise.withResolvers<'over'>();
   if (ms === 0) setImmediate(resolve, 'over');
   const timer = ms === 0 ? undefined : setTimeout(resolve, ms, 'over');

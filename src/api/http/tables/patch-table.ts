@@ -14,7 +14,7 @@ import { collectInPlace } from '../bodies/body-place.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { ClientGone } from '../bodies/request-body.ts';
 import type { Shares } from '../limits/shares.ts';
-import { json, type Operation } from '../openapi/operation.ts';
+import { jsonContent, type Operation } from '../openapi/operation.ts';
 import { examples, nothing } from '../openapi/schemas.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { readIfMatch, setVersion } from '../requests/versions.ts';
@@ -62,7 +62,7 @@ const operation: Operation = {
     'if a column with its ID is added again. If a value does not fit the new type of its column, the request is refused. With ' +
     '`onMisfit=clear` the cell becomes empty instead.',
   ifMatch: 'table',
-  body: json(patchTableBody, {
+  body: jsonContent(patchTableBody, {
     'another name': { name: 'persons' },
     'another display name of a column': { columns: [{ id: 'born', displayName: 'Birthday' }] },
     'another type': { columns: [{ id: 'born', type: 'dateTime' }] },
@@ -75,7 +75,7 @@ const operation: Operation = {
         'The table was updated. `ETag` has its version. With `onMisfit=clear` or `dryRun=true` the answer says which cells did ' +
         'not fit; otherwise it is empty.',
       versioned: true,
-      body: json(z.union([z.strictObject({ data: z.strictObject({ misfits: z.array(misfit) }) }), nothing]), {
+      body: jsonContent(z.union([z.strictObject({ data: z.strictObject({ misfits: z.array(misfit) }) }), nothing]), {
         'updated': {},
         'cells were cleared': {
           data: { misfits: [{ id: 'born', cells: 2, rowID: examples.rowIds[0], value: '"unknown"' }] },

@@ -10,10 +10,10 @@ import { currentType } from '../../../language/values/table-schema.ts';
 import { replyMissing } from '../answers/missing.ts';
 import { writeRowsToTable, type TableRowWriteDependencies } from '../bodies/write-rows.ts';
 import { accepted } from '../jobs/accepted.ts';
-import { json, type Operation } from '../openapi/operation.ts';
+import { jsonContent, type Operation } from '../openapi/operation.ts';
 import {
   cellErrors,
-  columnType,
+  outputColumnType,
   examples,
   inputRows,
   inputTexts,
@@ -44,7 +44,7 @@ const overwriteOperation: Operation = {
   ifMatch: 'table',
   asynchronous: true,
   body: {
-    ...json(
+    ...jsonContent(
       z.union([
         overwriteTableBody.extend({ rows: z.union([inputRows, stashReference]) }).meta({ id: 'TableContent' }),
         inputRows,
@@ -65,7 +65,7 @@ const overwriteOperation: Operation = {
       description: 'The rows were replaced.',
       versioned: true,
       headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'],
-      body: json(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), {
+      body: jsonContent(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), {
         overwritten: { data: { rowIDs: examples.rowIds } },
       }),
       links: rowLinks('$request.path.tableID'),
@@ -90,7 +90,7 @@ function addOverwriteTable(app: App, dependencies: TableDependencies): void {
 }
 
 const column = z
-  .strictObject({ id: z.string(), displayName: z.string().optional(), type: columnType })
+  .strictObject({ id: z.string(), displayName: z.string().optional(), type: outputColumnType })
   .meta({ id: 'Column', description: 'A column. Requests may use the same form.' });
 
 const table = z
@@ -117,7 +117,7 @@ const getOperation: Operation = {
     200: {
       description: 'The table.',
       versioned: true,
-      body: json(z.strictObject({ data: table }), {
+      body: jsonContent(z.strictObject({ data: table }), {
         table: {
           data: {
             id: examples.tableId,
@@ -179,7 +179,9 @@ const deleteOperation: Operation = {
   summary: 'Delete a table',
   description: 'Deletes the table with all its rows. It is no error if the table does not exist.',
   ifMatch: 'table',
-  answers: { 200: { description: 'The table was deleted, or did not exist.', body: json(nothing, { deleted: {} }) } },
+  answers: {
+    200: { description: 'The table was deleted, or did not exist.', body: jsonContent(nothing, { deleted: {} }) },
+  },
   errors: ['payment_required'],
 };
 

@@ -11,10 +11,10 @@ import { readPage } from '../answers/read-page.ts';
 import { writeRows } from '../bodies/write-rows.ts';
 import { accepted, exampleJobId, jobId } from '../jobs/accepted.ts';
 import type { Shares } from '../limits/shares.ts';
-import { json, linksTo, type Answer, type Link, type Operation } from '../openapi/operation.ts';
+import { jsonContent, linksTo, type Answer, type Link, type Operation } from '../openapi/operation.ts';
 import { cellErrors, continuation, examples, inputRows, inputTexts, rowIds, tableId } from '../openapi/schemas.ts';
 import { formatTablesContinuation, parseTablesContinuation } from '../requests/continuation.ts';
-import { delimitedQuery, formOf } from '../requests/delimited-query.ts';
+import { delimitedQuery, delimitedFormOf } from '../requests/delimited-query.ts';
 import { pageQuery } from '../requests/page-query.ts';
 import { rowLinks } from '../rows/row.ts';
 import type { App } from '../server/app-type.ts';
@@ -38,7 +38,7 @@ const listOperation: Operation = {
   answers: {
     200: {
       description: 'Tables, and the continuation.',
-      body: json(z.strictObject({ data: z.array(tableSummary), continuation }), {
+      body: jsonContent(z.strictObject({ data: z.array(tableSummary), continuation }), {
         'all tables': { data: [{ id: examples.tableId, name: 'people' }] },
         'a page': {
           data: [{ id: examples.tableId, name: 'people' }],
@@ -108,7 +108,7 @@ const tableLinks: readonly Link[] = linksTo(
 /** The answer 202. The table exists once the job has succeeded. */
 const acceptedTable: Answer = {
   ...accepted,
-  body: json(z.strictObject({ data: z.strictObject({ tableID: tableId, jobID: jobId }) }), {
+  body: jsonContent(z.strictObject({ data: z.strictObject({ tableID: tableId, jobID: jobId }) }), {
     accepted: { data: { tableID: examples.tableId, jobID: exampleJobId } },
   }),
   links: [...accepted.links, ...tableLinks],
@@ -123,7 +123,7 @@ const createOperation: Operation = {
     'or in the query, but not in both. A team has at most 10,000 tables, unless its plan or the service is set otherwise.',
   asynchronous: true,
   body: {
-    ...json(
+    ...jsonContent(
       z.union([
         createTableBody.extend({ rows: z.union([inputRows, stashReference]) }).meta({ id: 'NewTable' }),
         inputRows,
@@ -145,7 +145,7 @@ const createOperation: Operation = {
       description: 'The table was created.',
       versioned: true,
       headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'],
-      body: json(z.strictObject({ data: created }), {
+      body: jsonContent(z.strictObject({ data: created }), {
         'created': { data: { tableID: examples.tableId, rowIDs: examples.rowIds } },
         'created and linked': { data: { tableID: examples.tableId, rowIDs: [], linkedAppIDs: ['app-1'] } },
       }),
@@ -172,7 +172,7 @@ function addCreateTable(app: App, dependencies: TablesRouteDependencies): void {
         schema: null,
         infersTypes: true,
         dropsCells: request.query.onSchemaError === 'dropColumns',
-        delimited: formOf(request.query),
+        delimited: delimitedFormOf(request.query),
         command: (members, rows) => {
           const event = createTable({ ...target, members, rows });
           return { ...event, appsToLink: appsToLinkOf(request.principal, event.appsToLink) };

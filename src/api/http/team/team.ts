@@ -9,7 +9,7 @@ import type { ActiveMinute, TeamActivity } from '../../usage/team-activity.ts';
 import { quotasOf, type QuotaSettings } from '../../usage/team-quotas.ts';
 import { HttpError } from '../answers/http-error.ts';
 import type { RateLimits } from '../limits/rate-limits.ts';
-import { json, type Operation } from '../openapi/operation.ts';
+import { jsonContent, type Operation } from '../openapi/operation.ts';
 import type { App } from '../server/app-type.ts';
 import { teamLimitNames } from '../server/request-observer.ts';
 
@@ -48,7 +48,7 @@ const tokenOperation: Operation = {
   answers: {
     200: {
       description: 'The token.',
-      body: json(
+      body: jsonContent(
         z.strictObject({
           data: z.strictObject({
             id: z.uuid().meta({ description: 'The ID of the token.' }),
@@ -138,7 +138,7 @@ const usageOperation: Operation = {
   answers: {
     200: {
       description: 'The use.',
-      body: json(
+      body: jsonContent(
         z.strictObject({
           data: z.strictObject({
             team: shownTeam,
@@ -201,7 +201,7 @@ const activityOperation: Operation = {
   answers: {
     200: {
       description: 'The activity.',
-      body: json(
+      body: jsonContent(
         z.strictObject({
           data: z.strictObject({
             since: z.iso.datetime().meta({ description: 'When the process that answers started to count.' }),

@@ -12,7 +12,7 @@ import type { StoredFile } from '../../../language/events/upload-events.ts';
 import { isUploadId, type FileStore } from '../../../storage/files/file-store.ts';
 import { newFileName } from '../../../storage/files/new-file-name.ts';
 import { HttpError } from '../answers/http-error.ts';
-import { json, type Operation } from '../openapi/operation.ts';
+import { jsonContent, type Operation } from '../openapi/operation.ts';
 import { nothing } from '../openapi/schemas.ts';
 import { originOf } from '../requests/origin.ts';
 import type { App } from '../server/app-type.ts';
@@ -49,7 +49,7 @@ const completeOperation: Operation = {
   answers: {
     200: {
       description: 'The file has its URL.',
-      body: json(z.strictObject({ data: z.strictObject({ url: z.string() }) }), {
+      body: jsonContent(z.strictObject({ data: z.strictObject({ url: z.string() }) }), {
         completed: { data: { url: exampleUrl } },
       }),
     },
@@ -100,7 +100,9 @@ const deleteOperation: Operation = {
   description:
     'Deletes the file of a completed upload. From then on its URL answers 404, and its bytes no longer count for the plan of the team. Caches may show the file until they ask again: ' +
     'see `Cache-Control` of the file. Rows that contain the URL keep it as text. An open upload is given up.',
-  answers: { 200: { description: 'The upload and its file are deleted.', body: json(nothing, { deleted: {} }) } },
+  answers: {
+    200: { description: 'The upload and its file are deleted.', body: jsonContent(nothing, { deleted: {} }) },
+  },
   errors: ['payment_required', 'forbidden', 'upload_not_found'],
 };
 

@@ -10,7 +10,7 @@ import { readPage } from '../answers/read-page.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { collectBody } from '../bodies/request-body.ts';
 import type { Shares } from '../limits/shares.ts';
-import { json, linksTo, type Link, type Operation } from '../openapi/operation.ts';
+import { jsonContent, linksTo, type Link, type Operation } from '../openapi/operation.ts';
 import { continuation, examples } from '../openapi/schemas.ts';
 import { formatUploadsContinuation, parseUploadsContinuation } from '../requests/continuation.ts';
 import { pageQuery } from '../requests/page-query.ts';
@@ -57,7 +57,7 @@ const listOperation: Operation = {
   answers: {
     200: {
       description: 'Uploads, and the continuation.',
-      body: json(z.strictObject({ data: z.array(listed), continuation }), {
+      body: jsonContent(z.strictObject({ data: z.array(listed), continuation }), {
         'one of each status': {
           data: [
             {
@@ -152,11 +152,11 @@ const createOperation: Operation = {
     'Returns the URL to which the client sends the bytes of the file with `PUT`: with the `contentType` as `Content-Type`, without a token, and within 24 hours unless ' +
     'the service is set otherwise. Then the client completes the upload. An app exists once a team names it. A team has at most 1,000 uploads that are neither ' +
     'completed nor expired, and at most 100 GiB may arrive for them, unless its plan or the service is set otherwise.',
-  body: json(newUpload, { photo: { contentType: 'image/png', fileName: 'photo.png' } }),
+  body: jsonContent(newUpload, { photo: { contentType: 'image/png', fileName: 'photo.png' } }),
   answers: {
     200: {
       description: 'The upload, and the URL for its bytes.',
-      body: json(z.strictObject({ data: z.strictObject({ uploadID: uploadId, uploadLocation: z.string() }) }), {
+      body: jsonContent(z.strictObject({ data: z.strictObject({ uploadID: uploadId, uploadLocation: z.string() }) }), {
         created: {
           data: {
             uploadID: examples.tableId,

@@ -6,13 +6,18 @@ import { DelimitedRowWriter } from '../../../language/formats/delimited-row-writ
 import { parseExactly } from '../../../language/formats/exact-json.ts';
 import { QueryError } from '../language/query-error.ts';
 import { hasGroups, readRowsQuery, type GivenQuery, type RowsQuery } from '../language/rows-query.ts';
-import { expiredContinuation, formatContinuation, parseContinuation, type QueryRequest } from '../protocol.ts';
+import {
+  expiredContinuation,
+  formatEngineContinuation,
+  parseEngineContinuation,
+  type QueryRequest,
+} from '../protocol.ts';
 import type { Columnar } from './columnar.ts';
 import { compileCount, compileGroups, compileRows, type GroupColumn, type QuerySource } from './compile.ts';
 import { Continuations } from './continuations.ts';
 import type { Copies, HeldTable } from './copies.ts';
 import { columnsOf, selectFields } from './export/text-writers.ts';
-import { inTime } from './in-time.ts';
+import { withQueryTimeout } from './in-time.ts';
 
 interface QueryAnswer {
   readonly body: Buffer;
@@ -63,7 +68,7 @@ export class Answerer {
     this.#continuations.removeStale();
     const { copies, timeoutMs } = this.#options;
     if (request.continuation !== null)
-      return inTime(timeoutMs, gone, (signal) => this.#continue(request, request.continuation!, signal));
+      return withQueryTimeout(timeoutMs, gone, (signal) => this.#continue(request, request.continuation!, signal));
     const query = readRowsQuery(request.query, request.prefix);
     const rowIds = rowIdsOf(query);
     // The time to copy a table is not the query's.
@@ -73,7 +78,7 @@ export class Answerer {
         : await copies.takeRows(request, request.tableId, rowIds, new Set(query.sort.map(({ column }) => column)));
     try {
       const source = held.copy.at(held.version);
-      return await inTime(timeoutMs, gone, (signal) =>
+      return await withQueryTimeout(timeoutMs, gone, (signal) =>
         this.#page(request, { held, source, query, offset: 0 }, held.isCold, signal),
       );
     } finally {
@@ -83,7 +88,7 @@ export class Answerer {
 
   async #continue(request: QueryRequest, continuation: string, signal: AbortSignal): Promise<QueryAnswer> {
     await this.#options.copies.check(request, request.tableId);
-    const found = this.#continuations.get(request.teamId, parseContinuation(continuation)!.id);
+    const found = this.#continuations.get(request.teamId, parseEngineContinuation(continuation)!.id);
     const isTheirs =
       found !== undefined && found.asker.appId === request.appId && found.held.copy.tableId === request.tableId;
     if (!isTheirs || found.held.copy.isDropped) {
@@ -131,7 +136,7 @@ export class Answerer {
       prefix,
       offset,
     });
-    return formatContinuation(this.#options.id, id);
+    return formatEngineContinuation(this.#options.id, id);
   }
 
   async #count(query: RowsQuery, source: QuerySource, signal: AbortSignal): Promise<bigint> {

@@ -16,14 +16,14 @@ import { checkSql } from '../sql/check-sql.ts';
 import { compileSql, type SqlTable } from '../sql/compile-sql.ts';
 import type { SqlParameter } from '../sql/literals.ts';
 import { beyondBound } from '../sql/guarded-call.ts';
-import { functions, operators, tableFunctions } from '../sql/functions.ts';
+import { functions, sqlOperators, tableFunctions } from '../sql/functions.ts';
 import { didYouMean, messageOf, shorten } from '../sql/mistakes.ts';
 import { decodeName, encodeName } from '../sql/names.ts';
 import { parseTree, type SqlNode } from '../sql/node.ts';
 import { StuckQuery, type Columnar } from './columnar.ts';
 import { compileShown, type QuerySource } from './compile.ts';
 import type { Copies } from './copies.ts';
-import { inTime } from './in-time.ts';
+import { withQueryTimeout } from './in-time.ts';
 import { withParts } from './parts.ts';
 import type { SqlMemory } from './sql-memory.ts';
 import { hasUnnamed, sqlColumn, textTooLong, type SqlColumn } from './sql-columns.ts';
@@ -72,7 +72,7 @@ export class SqlAnswerer {
 
   async #answer(request: SqlRequest, gone: AbortSignal): Promise<SqlAnswer> {
     const { columnar, copies, timeoutMs, memory } = this.#options;
-    const tree = await inTime(timeoutMs, gone, (signal) => this.#parse(request.sql, signal));
+    const tree = await withQueryTimeout(timeoutMs, gone, (signal) => this.#parse(request.sql, signal));
     const parameters = new Map(
       Array.isArray(request.parameters)
         ? request.parameters.map((value: SqlParameter, at): [string, SqlParameter] => [String(at + 1), value])
@@ -86,7 +86,7 @@ export class SqlAnswerer {
       const text = compileSql(tree, { table: (name) => sources.get(ids.get(name)!)!, parameters });
       const catalogs = new Set(held.map(({ copy }) => copy.catalog));
       const { columns, rows } = await memory.run(gone, (wanted) =>
-        inTime(timeoutMs, wanted, (signal) =>
+        withQueryTimeout(timeoutMs, wanted, (signal) =>
           columnar.use(signal, async (connection) => {
             try {
               return await select(connection, text, catalogs, request.format, signal);
@@ -341,7 +341,7 @@ async function checkText(connection: DuckDBConnection, text: string, catalogs: R
     tables!.every((name) => /^(?:rows(?:_\d+)?|w\d+)$/.test(name)) &&
     catalogsFound!.every((name) => name === '' || catalogs.has(name)) &&
     schemas!.every((name) => name === '' || name === 'main') &&
-    functionsFound!.every((name) => functions.has(name) || operators.has(name) || tableFunctions.has(name));
+    functionsFound!.every((name) => functions.has(name) || sqlOperators.has(name) || tableFunctions.has(name));
   if (!isGood) throw new Error('the text of a query is not what was compiled');
 }
 

@@ -5,7 +5,7 @@
 import { BIGINT, VARCHAR, type DuckDBType, type DuckDBValue } from '@duckdb/node-api';
 import { isArrayType, itemKind, type ColumnType } from '../../../language/values/column-type.ts';
 import { fitToken } from '../../../language/values/fit-value.ts';
-import type { Comparison, Condition, Operator } from '../language/condition.ts';
+import type { Comparison, Condition, ComparisonOperator } from '../language/condition.ts';
 import { QueryError } from '../language/query-error.ts';
 import { hasGroups, type Aggregate, type RowsQuery } from '../language/rows-query.ts';
 import { extracted, pointerTo } from './extracted.ts';
@@ -395,10 +395,16 @@ function compileCondition(
   return isNegated ? `coalesce(${sql}, false)` : sql;
 }
 
-const ordered: ReadonlySet<Operator> = new Set(['lt', 'lte', 'gt', 'gte']);
-const ofText: ReadonlySet<Operator> = new Set(['contains', 'startsWith', 'endsWith']);
-const signs: Readonly<Partial<Record<Operator, string>>> = { eq: '=', lt: '<', lte: '<=', gt: '>', gte: '>=' };
-const functionsOfText: Readonly<Partial<Record<Operator, string>>> = {
+const ordered: ReadonlySet<ComparisonOperator> = new Set(['lt', 'lte', 'gt', 'gte']);
+const ofText: ReadonlySet<ComparisonOperator> = new Set(['contains', 'startsWith', 'endsWith']);
+const signs: Readonly<Partial<Record<ComparisonOperator, string>>> = {
+  eq: '=',
+  lt: '<',
+  lte: '<=',
+  gt: '>',
+  gte: '>=',
+};
+const functionsOfText: Readonly<Partial<Record<ComparisonOperator, string>>> = {
   contains: 'contains',
   startsWith: 'starts_with',
   endsWith: 'ends_with',

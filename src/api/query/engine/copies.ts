@@ -7,8 +7,8 @@ import { QueryError } from '../language/query-error.ts';
 import type { EngineUse } from '../protocol.ts';
 import type { Columnar } from './columnar.ts';
 import { FillTurns } from './fill-turns.ts';
-import type { Entry, Room } from './room.ts';
-import { bytesOf, TableCopy } from './table-copy.ts';
+import type { CachedCopy, Room } from './room.ts';
+import { missingBytes, TableCopy } from './table-copy.ts';
 
 /** Whose tables are asked. */
 export interface Asker {
@@ -41,7 +41,7 @@ const problems = { table_not_found: 'There is no such table.', payment_required:
 export class Copies {
   readonly #options: CopiesOptions;
   /** The present copies, by table. */
-  readonly #present = new Map<string, Entry>();
+  readonly #present = new Map<string, CachedCopy>();
   /** Who waits for a table last, by table: one catches up at a time. */
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #fills = new FillTurns(fillsAtOnce);
@@ -165,7 +165,7 @@ export class Copies {
     const done = this.#hold(copy, copy.version);
     try {
       const missing = await copy.missing(snapshot, state);
-      const bytes = bytesOf(missing);
+      const bytes = missingBytes(missing);
       if (bytes > lackingMax) return null;
       if (isCold) this.#leave(tableId);
       const entry = isCold ? await room.create(copy, bytes) : found;

@@ -5,7 +5,7 @@
 import type { CopiedChange, CopiedRow } from '../../../../projections/tables/copied-rows.ts';
 import { rowValues } from '../../../language/values/row-text.ts';
 import { quoteText } from '../sql/literals.ts';
-import { tableOf } from './parts.ts';
+import { partTable } from './parts.ts';
 import { byPart, forever, type WrittenTable } from './row-writer.ts';
 import type { StoredType } from './stored-type.ts';
 
@@ -43,7 +43,7 @@ function inserts(
         ? [n, version, ordinal, index, rowVersion, quoteText(rowId), since, forever, quoteText(body)]
         : [n, since];
     const cellTexts = ofPart.map(({ id, stored }) => (cells.has(id) ? cellText(stored, cells.get(id)) : 'NULL'));
-    return `INSERT INTO ${tableOf(table, part)} SELECT ${[...place, ...cellTexts].join(', ')}${from}`;
+    return `INSERT INTO ${partTable(table, part)} SELECT ${[...place, ...cellTexts].join(', ')}${from}`;
   });
 }
 

@@ -41,7 +41,7 @@ export function areMany(types: readonly ColumnType[]): boolean {
 }
 
 /** The table with the cells of a part. `table`: that of the rows. */
-export function tableOf(table: string, part: number): string {
+export function partTable(table: string, part: number): string {
   return part === 0 ? table : `${table}_${part}`;
 }
 
@@ -52,6 +52,6 @@ export function partsBeside(columns: Iterable<Placed>): number[] {
 
 /** What to select these columns from: the rows, with the parts that the columns are in. */
 export function withParts(table: string, columns: Iterable<Placed>): string {
-  const joins = partsBeside(columns).map((part) => ` LEFT JOIN ${tableOf(table, part)} USING (n, since)`);
+  const joins = partsBeside(columns).map((part) => ` LEFT JOIN ${partTable(table, part)} USING (n, since)`);
   return `${table}${joins.join('')}`;
 }

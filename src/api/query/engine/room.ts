@@ -24,7 +24,7 @@ interface RoomOptions {
 }
 
 /** A copy, and what it takes. */
-export interface Entry {
+export interface CachedCopy {
   readonly copy: TableCopy;
   /** Null: it is in memory. */
   readonly file: string | null;
@@ -56,7 +56,7 @@ const waitMs = 5000;
 
 export class Room {
   readonly #options: RoomOptions;
-  readonly #entries = new Set<Entry>();
+  readonly #entries = new Set<CachedCopy>();
   /** Bytes that exports write, or may write. */
   #exportBytes = 0;
 
@@ -73,7 +73,7 @@ export class Room {
   }
 
   /** Makes a database for a copy of so many bytes of rows. Rejects with QueryError. */
-  async create(copy: TableCopy, bytes: number): Promise<Entry> {
+  async create(copy: TableCopy, bytes: number): Promise<CachedCopy> {
     const { columnar, folder, bytesMax } = this.#options;
     // A copy has about as many: bodies as they are, and compressed cells.
     if (bytes > bytesMax) throw tooLarge(bytes, bytesMax);
@@ -89,7 +89,7 @@ export class Room {
   }
 
   /** Makes a database in memory for a copy of some rows. Rejects with QueryError. */
-  async createInMemory(copy: TableCopy): Promise<Entry> {
+  async createInMemory(copy: TableCopy): Promise<CachedCopy> {
     return this.#add(
       { copy, file: null, bytes: 0, lastUsed: performance.now(), isFilled: false, isPresent: false },
       async () => {
@@ -102,14 +102,14 @@ export class Room {
    * A copy grows while it is filled, and has at least the bytes that were expected. Rejects with QueryError if there is
    * too little room.
    */
-  async noteProgress(entry: Entry): Promise<void> {
+  async noteProgress(entry: CachedCopy): Promise<void> {
     entry.bytes = Math.max(entry.bytes, this.#measure(entry));
     await this.#makeRoom(entry);
     await this.#checkDisk(0);
   }
 
   /** A copy is filled. Rejects with QueryError if there is too little room. */
-  async noteFilled(entry: Entry): Promise<void> {
+  async noteFilled(entry: CachedCopy): Promise<void> {
     await this.#saveSurplus();
     entry.bytes = this.#measure(entry);
     await this.#makeRoom(entry);
@@ -181,7 +181,7 @@ export class Room {
     for (const entry of this.#entries) if (!entry.isPresent && !entry.copy.isHeld) void this.drop(entry);
   }
 
-  async drop(entry: Entry): Promise<void> {
+  async drop(entry: CachedCopy): Promise<void> {
     const { copy, file } = entry;
     copy.isDropped = true;
     entry.isPresent = false;
@@ -195,7 +195,7 @@ export class Room {
   }
 
   /** From now on it counts, so that two copies do not take the same room. */
-  async #add(entry: Entry, attach: () => Promise<void>): Promise<Entry> {
+  async #add(entry: CachedCopy, attach: () => Promise<void>): Promise<CachedCopy> {
     this.#entries.add(entry);
     try {
       await this.#makeRoom(entry);
@@ -208,7 +208,7 @@ export class Room {
   }
 
   /** The bytes that it has on disk, or will have. */
-  #measure({ file, copy }: Entry): number {
+  #measure({ file, copy }: CachedCopy): number {
     // Each query after a write waits for this, and a trip to another thread takes longer.
     return (file === null ? 0 : statSync(file).size) + copy.unsavedBytes;
   }
@@ -224,7 +224,7 @@ export class Room {
     return this.#entries.values().reduce((sum, { copy }) => sum + copy.keptBytes, 0) > keptBytesMax;
   }
 
-  #entryOf(copy: TableCopy): Entry | undefined {
+  #entryOf(copy: TableCopy): CachedCopy | undefined {
     return this.#entries.values().find((one) => one.copy === copy);
   }
 
@@ -251,7 +251,7 @@ export class Room {
   }
 
   /** Drops copies until all fit. `kept`: the one that needs the room. Rejects with QueryError. */
-  async #makeRoom(kept: Entry | null): Promise<void> {
+  async #makeRoom(kept: CachedCopy | null): Promise<void> {
     const { bytesMax } = this.#options;
     const endAt = performance.now() + waitMs;
     while (this.bytes > bytesMax || this.copies > copiesMax || this.#keepsMuch) {
@@ -280,13 +280,13 @@ export class Room {
   }
 
   /** In the order in which they give way: continuations have to, and copies of replaced rows have nothing else. */
-  #inOrder(): Entry[] {
+  #inOrder(): CachedCopy[] {
     // What is short: bytes, memory, or else copies, of which some have no bytes.
     const measure =
       this.bytes > this.#options.bytesMax
-        ? ({ bytes }: Entry) => bytes
+        ? ({ bytes }: CachedCopy) => bytes
         : this.#keepsMuch
-          ? ({ copy }: Entry) => copy.keptBytes
+          ? ({ copy }: CachedCopy) => copy.keptBytes
           : () => 1;
     const taken = new Map<string, number>();
     for (const entry of this.#entries)

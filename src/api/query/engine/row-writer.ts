@@ -9,7 +9,7 @@ import { eachCell } from '../../../language/values/row-text.ts';
 import { TimeSlices } from '../../../language/time-slices.ts';
 import type { ColumnarChange } from './columnar.ts';
 import { extracted, pointerTo } from './extracted.ts';
-import { tableOf, type Placed } from './parts.ts';
+import { partTable, type Placed } from './parts.ts';
 import type { StoredType } from './stored-type.ts';
 
 /** The version up to which a row is shown that is shown still. */
@@ -45,7 +45,7 @@ const linesBytesAtFirst = 16 * 1024;
 const bytesOfUnitMax = 3;
 
 /** A column of a copy. */
-export interface WrittenColumn extends Placed {
+export interface CopyColumn extends Placed {
   readonly id: string;
   /** Its name in the copy. */
   readonly sql: string;
@@ -57,7 +57,7 @@ export interface WrittenColumn extends Placed {
 export interface WrittenTable {
   readonly table: string;
   /** Those of the table, in its order. */
-  readonly columns: readonly WrittenColumn[];
+  readonly columns: readonly CopyColumn[];
   /** The version from which on the rows are shown that are written. */
   readonly since: bigint;
 }
@@ -67,7 +67,7 @@ interface RowWriterOptions extends WrittenTable {
 }
 
 /** The columns of each part that has any, and those of the first part, which has the rows. */
-export function byPart(columns: readonly WrittenColumn[]): [part: number, columns: readonly WrittenColumn[]][] {
+export function byPart(columns: readonly CopyColumn[]): [part: number, columns: readonly CopyColumn[]][] {
   return [
     ...Map.groupBy(columns, ({ part }) => part).set(
       0,
@@ -77,21 +77,21 @@ export function byPart(columns: readonly WrittenColumn[]): [part: number, column
 }
 
 /** The statements that make the tables for rows with these columns. */
-export function createRows(table: string, columns: readonly WrittenColumn[]): string[] {
+export function createRows(table: string, columns: readonly CopyColumn[]): string[] {
   return byPart(columns).map(([part, ofPart]) => createPart(table, part, ofPart));
 }
 
 /** The statement that makes the table of a part. */
-export function createPart(table: string, part: number, columns: readonly WrittenColumn[]): string {
+export function createPart(table: string, part: number, columns: readonly CopyColumn[]): string {
   const place = part === 0 ? fixedColumns : keyColumns;
-  return `CREATE TABLE ${tableOf(table, part)} (${[...place, ...columns.map(({ sql, stored }) => `${sql} ${stored.sql}`)].join(', ')})`;
+  return `CREATE TABLE ${partTable(table, part)} (${[...place, ...columns.map(({ sql, stored }) => `${sql} ${stored.sql}`)].join(', ')})`;
 }
 
 /** Adds rows to a table of the engine. */
 export class RowWriter {
   readonly #insert: (values: readonly Uint8Array[]) => Promise<void>;
   /** Whose cells are prepared. */
-  readonly #prepared: readonly WrittenColumn[];
+  readonly #prepared: readonly CopyColumn[];
   /** Their keys in a body, as most clients write them. Null: a cell may hold objects, whose keys look the same. */
   readonly #keys: readonly string[] | null;
   readonly #onProgress: () => Promise<void>;
@@ -106,7 +106,7 @@ export class RowWriter {
 
   private constructor(
     insert: (values: readonly Uint8Array[]) => Promise<void>,
-    columns: readonly WrittenColumn[],
+    columns: readonly CopyColumn[],
     onProgress: () => Promise<void>,
   ) {
     this.#insert = insert;
@@ -244,8 +244,8 @@ class Lines {
 function insertRows(
   table: string,
   part: number,
-  columns: readonly WrittenColumn[],
-  all: readonly WrittenColumn[],
+  columns: readonly CopyColumn[],
+  all: readonly CopyColumn[],
   since: bigint,
 ): string {
   const prepared = all.filter(isPrepared);
@@ -262,7 +262,7 @@ function insertRows(
   const pathsBeside = [...placeColumns, ...prepared].map((_, at) => `/${at}`);
   const paths = own.map(({ id }) => pointerTo(id));
   const place = part === 0 ? [...places, since, forever, 'body'] : [places[0], since];
-  return `INSERT INTO ${tableOf(table, part)} SELECT ${[...place, ...cells].join(', ')}
+  return `INSERT INTO ${partTable(table, part)} SELECT ${[...place, ...cells].join(', ')}
     FROM (
       SELECT body, ${extracted('beside', pathsBeside)} AS beside, ${extracted('body', paths)} AS cells
       FROM (
@@ -271,6 +271,6 @@ function insertRows(
     )`;
 }
 
-function isPrepared({ stored }: WrittenColumn): boolean {
+function isPrepared({ stored }: CopyColumn): boolean {
   return stored.prepare !== null;
 }

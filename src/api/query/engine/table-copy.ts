@@ -10,14 +10,14 @@ import type { Columnar, ColumnarChange } from './columnar.ts';
 import type { QueryColumn, QuerySource } from './compile.ts';
 import { addRow, changeRow, fewRowsMax } from './few-rows.ts';
 import { holdsFor, isGoodFor, keepsFor, layoutOf, segmentsOf, type Layout } from './layout.ts';
-import { areMany, Parts, partsBeside, tableOf } from './parts.ts';
+import { areMany, Parts, partsBeside, partTable } from './parts.ts';
 import {
   byPart,
   createPart,
   createRows,
   forever,
   RowWriter,
-  type WrittenColumn,
+  type CopyColumn,
   type WrittenTable,
 } from './row-writer.ts';
 import { storedType } from './stored-type.ts';
@@ -51,11 +51,11 @@ interface Missing {
 }
 
 /** How many bytes missing rows have, as they are stored. */
-export function bytesOf({ rows }: Missing): number {
+export function missingBytes({ rows }: Missing): number {
   return rows.reduce((sum, extent) => sum + (extent.bytes * (extent.rows - extent.from)) / Math.max(extent.rows, 1), 0);
 }
 
-type CopiedColumn = QueryColumn & WrittenColumn;
+type CopiedColumn = QueryColumn & CopyColumn;
 
 interface TableCopyOptions {
   readonly columnar: Columnar;
@@ -181,7 +181,7 @@ export class TableCopy {
     // waiting.
     const queue = !areMany(state.schema.columns.map(currentType))
       ? null
-      : bytesOf({ rows, changes }) > longBytes
+      : missingBytes({ rows, changes }) > longBytes
         ? 'wide and long'
         : 'wide';
     await this.#columnar.change(queue, async (change) => {
@@ -317,7 +317,7 @@ export class TableCopy {
       if (part > last) change.run(createPart(this.#table, part, ofPart));
       else
         for (const { sql, stored } of ofPart)
-          change.run(`ALTER TABLE ${tableOf(this.#table, part)} ADD COLUMN ${sql} ${stored.sql}`);
+          change.run(`ALTER TABLE ${partTable(this.#table, part)} ADD COLUMN ${sql} ${stored.sql}`);
     }
   }
 
@@ -439,7 +439,7 @@ export class TableCopy {
     const oldest = versions.reduce((least, version) => (version < least ? version : least));
     const removed = `${this.#table} WHERE until <= ${oldest}`;
     for (const part of partsBeside(this.#written))
-      change.run(`DELETE FROM ${tableOf(this.#table, part)} WHERE (n, since) IN (SELECT (n, since) FROM ${removed})`);
+      change.run(`DELETE FROM ${partTable(this.#table, part)} WHERE (n, since) IN (SELECT (n, since) FROM ${removed})`);
     change.run(`DELETE FROM ${removed}`);
     this.superseded = this.#held.size === 0 ? 0 : this.superseded / 2;
   }

@@ -11,7 +11,7 @@ import { Expressions, withoutAlias } from './expressions.ts';
 import type { SqlParameter } from './literals.ts';
 import { functions, tableFunctions } from './functions.ts';
 import { quoteName } from './names.ts';
-import { isSet, known, list, nameOf, node, nodes, refused, take, text, type SqlNode } from './node.ts';
+import { isSet, known, list, nodeName, node, nodes, refused, take, text, type SqlNode } from './node.ts';
 import { Columns, Scope } from './scope.ts';
 
 /** A table that a query may read. */
@@ -87,7 +87,7 @@ class Compiler {
     if (given['type'] === 'SELECT_NODE') return this.#select(given, modifiers, scope);
     if (modifiers.some(({ type }) => type === 'DISTINCT_MODIFIER')) throw refused('A DISTINCT of this kind');
     if (given['type'] === 'SET_OPERATION_NODE') return this.#setOperation(given, scope);
-    throw refused(`A query with ${nameOf(given)}`);
+    throw refused(`A query with ${nodeName(given)}`);
   }
 
   /** WITH, whose expressions the scope gets. */
@@ -243,7 +243,7 @@ class Compiler {
   /** ORDER BY or LIMIT. */
   #modifier(given: SqlNode, scope: Scope): string {
     if (given['type'] === 'ORDER_MODIFIER') return this.#expressions.orderBy(take(given, 'orders').orders, scope);
-    if (given['type'] !== 'LIMIT_MODIFIER') throw refused(nameOf(given));
+    if (given['type'] !== 'LIMIT_MODIFIER') throw refused(nodeName(given));
     const { limit, offset } = take(given, 'limit', 'offset');
     return `${this.#expressions.clause(' LIMIT', limit, scope)}${this.#expressions.clause(' OFFSET', offset, scope)}`;
   }
@@ -282,7 +282,7 @@ class Compiler {
         case 'JOIN':
           return this.#join(given, scope);
         default:
-          throw refused(given['type'] === 'SHOW_REF' ? 'DESCRIBE, SHOW or SUMMARIZE' : nameOf(given));
+          throw refused(given['type'] === 'SHOW_REF' ? 'DESCRIBE, SHOW or SUMMARIZE' : nodeName(given));
       }
     });
   }

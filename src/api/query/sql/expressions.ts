@@ -3,14 +3,14 @@ import { QueryError } from '../language/query-error.ts';
 import type { Budget } from './budget.ts';
 import { columnText, memberText, namesOf } from './column-text.ts';
 import { functionBounds, type Literal, zoneGuard } from './function-bounds.ts';
-import { brokenWhenEmpty, copyingFunctions, functions, lambdaFunctions, operators } from './functions.ts';
+import { brokenWhenEmpty, copyingFunctions, functions, lambdaFunctions, sqlOperators } from './functions.ts';
 import { guardedCall, type Guard } from './guarded-call.ts';
 import { growthOf, lambdaGuard, parametersOf } from './lambda-bounds.ts';
 import { likeText } from './like.ts';
 import { constantText, parameterText, type SqlParameter } from './literals.ts';
 import { noFunction } from './mistakes.ts';
 import { encodeName, quoteName } from './names.ts';
-import { isSet, known, nameOf, node, nodes, refused, take, text, type SqlNode } from './node.ts';
+import { isSet, known, nodeName, node, nodes, refused, take, text, type SqlNode } from './node.ts';
 import { Scope } from './scope.ts';
 import { typeText } from './types.ts';
 import {
@@ -150,7 +150,7 @@ export class Expressions {
           return this.#scalar('json_extract', [node(lhs), node(expr)], [of(lhs), of(expr)]);
         }
         default:
-          throw refused(given['class'] === 'STAR' ? '* within an expression, or COLUMNS' : nameOf(given));
+          throw refused(given['class'] === 'STAR' ? '* within an expression, or COLUMNS' : nodeName(given));
       }
     });
   }
@@ -208,7 +208,7 @@ export class Expressions {
     // The parser writes `main` for what has a syntax of its own, such as extract(year FROM born).
     const isKnown =
       (given['schema'] === '' || given['schema'] === 'main') &&
-      (allowed.has(name) || (allowed === functions && operators.has(name)));
+      (allowed.has(name) || (allowed === functions && sqlOperators.has(name)));
     if (!isKnown) throw new QueryError('query_invalid', noFunction(String(given['function_name'])));
     return name;
   }
@@ -509,7 +509,7 @@ export class Expressions {
   }
 
   #refuseOperator(given: SqlNode): never {
-    throw refused(`The operator ${nameOf(given)}`);
+    throw refused(`The operator ${nodeName(given)}`);
   }
 
   #subqueryExpression(given: SqlNode, scope: Scope): string {

@@ -9,7 +9,7 @@
  */
 import { QueryError } from '../language/query-error.ts';
 import { words } from './functions.ts';
-import { bytesOf, type Guard } from './guarded-call.ts';
+import { byteLengthSql, type Guard } from './guarded-call.ts';
 import { quoteText } from './literals.ts';
 
 /** The value of an argument that is a literal or a parameter; undefined for any other expression. */
@@ -78,7 +78,7 @@ const repeated: FunctionBound = ({ name, literals: [text, times], isInLambda }) 
     if (Buffer.byteLength(String(text)) * Number(times) > bytesMax) throw beyond(message);
     return null;
   }
-  return { isBeyond: (first, second) => `${bytesOf(first!)} * CAST(${second} AS DOUBLE) > ${bytesMax}`, message };
+  return { isBeyond: (first, second) => `${byteLengthSql(first!)} * CAST(${second} AS DOUBLE) > ${bytesMax}`, message };
 };
 
 /** A text whose length is an argument. */
@@ -97,7 +97,8 @@ const lengthened: FunctionBound = ({ name, literals: [, length], isInLambda }) =
 export const freeElementBytes = 32;
 
 /** The bytes of an element beyond those that are free. */
-const bytesBeyondFree = (place: string): string => `greatest(coalesce(${bytesOf(place)}, 0) - ${freeElementBytes}, 0)`;
+const bytesBeyondFree = (place: string): string =>
+  `greatest(coalesce(${byteLengthSql(place)}, 0) - ${freeElementBytes}, 0)`;
 
 /** A list whose length is an argument, filled with a value. */
 const resized: FunctionBound = ({ name, literals: [, length, value], isInLambda }) => {
@@ -120,7 +121,7 @@ const selected: FunctionBound = ({ name, isInLambda }) => {
   return {
     isBeyond: (elements, places) => {
       const bytes = `list_sum(list_transform(${places}, (lambda _w: ${bytesBeyondFree(`list_extract(${elements}, TRY_CAST(_w AS BIGINT))`)})))`;
-      return `${bytes} > ${most} + 2 * coalesce(list_sum(list_transform(${elements}, (lambda _w: ${bytesOf('_w')}))), 0)`;
+      return `${bytes} > ${most} + 2 * coalesce(list_sum(list_transform(${elements}, (lambda _w: ${byteLengthSql('_w')}))), 0)`;
     },
     message: `${name} repeats elements to more than ${most} bytes beyond twice what the list has${inLambda(isInLambda)}.`,
   };
@@ -155,7 +156,7 @@ const ranged: FunctionBound = ({ name, literals, isInLambda }) => {
 const searched: FunctionBound = ({ name, literals: [, sought] }) => {
   if (sought !== undefined && isShort(sought, soughtLiteralMax)) return null;
   return {
-    isBeyond: (text, place) => `${bytesOf(text!)} * ${bytesOf(place!)} > ${searchMax}`,
+    isBeyond: (text, place) => `${byteLengthSql(text!)} * ${byteLengthSql(place!)} > ${searchMax}`,
     message: `${name} looks for a text that is too long: the bytes of both, multiplied, are more than ${searchMax}.`,
   };
 };
@@ -183,7 +184,7 @@ const replaced: FunctionBound = ({ name, literals: [, from, to], isInLambda }) =
 /** A regular expression, which is the second argument. */
 const matched: FunctionBound = ({ name, literals: [, pattern] }) => {
   const message = `${name} has a pattern of more than ${patternMax} bytes.`;
-  if (pattern === undefined) return { isBeyond: (_text, place) => `${bytesOf(place!)} > ${patternMax}`, message };
+  if (pattern === undefined) return { isBeyond: (_text, place) => `${byteLengthSql(place!)} > ${patternMax}`, message };
   if (!isShort(pattern, patternMax)) throw beyond(message);
   return null;
 };
@@ -197,7 +198,7 @@ const replacedByPattern: FunctionBound = (call) => {
   const bytesMax = replacedByPatternTimes * joinedMax(call.isInLambda);
   return {
     isBeyond: (text, pattern, new_) =>
-      `(${bytesOf(pattern!)} > ${patternMax} OR (strlen(${text}) + 1) * CAST(strlen(${new_}) AS DOUBLE) > ${bytesMax})`,
+      `(${byteLengthSql(pattern!)} > ${patternMax} OR (strlen(${text}) + 1) * CAST(strlen(${new_}) AS DOUBLE) > ${bytesMax})`,
     message: `${call.name} could make a text of more than ${bytesMax} bytes${inLambda(call.isInLambda)}, or has a pattern of more than ${patternMax}.`,
   };
 };
@@ -207,7 +208,7 @@ const compared: FunctionBound = ({ name, literals: [first, second] }) => {
   const message = `${name} compares texts that are too long: their bytes, multiplied, are more than ${comparedMax}.`;
   return first === null || second === null
     ? null
-    : { isBeyond: (a, b) => `${bytesOf(a!)} * ${bytesOf(b!)} > ${comparedMax}`, message };
+    : { isBeyond: (a, b) => `${byteLengthSql(a!)} * ${byteLengthSql(b!)} > ${comparedMax}`, message };
 };
 
 /** A function whose result is several times as long as its argument. */
@@ -215,7 +216,7 @@ const encoded: FunctionBound = ({ name, literals: [text], isInLambda }) => {
   const bytesMax = joinedMax(isInLambda);
   return text === undefined
     ? {
-        isBeyond: (place) => `${bytesOf(place!)} > ${bytesMax}`,
+        isBeyond: (place) => `${byteLengthSql(place!)} > ${bytesMax}`,
         message: `${name} is of a text of more than ${bytesMax} bytes${inLambda(isInLambda)}.`,
       }
     : null;
@@ -224,7 +225,7 @@ const encoded: FunctionBound = ({ name, literals: [text], isInLambda }) => {
 /** The elements of a list as one text. */
 const joined: FunctionBound = ({ name, isInLambda }) => ({
   isBeyond: (elements, separator) =>
-    `coalesce(list_sum(list_transform(${elements}, (lambda _w: strlen(CAST(_w AS VARCHAR))))), 0) + len(${elements}) * ${bytesOf(separator ?? "''")} > ${joinedMax(isInLambda)}`,
+    `coalesce(list_sum(list_transform(${elements}, (lambda _w: strlen(CAST(_w AS VARCHAR))))), 0) + len(${elements}) * ${byteLengthSql(separator ?? "''")} > ${joinedMax(isInLambda)}`,
   message: `${name} makes a text of more than ${joinedMax(isInLambda)} bytes${inLambda(isInLambda)}.`,
 });
 
@@ -234,7 +235,7 @@ const wideFormat = String.raw`%[-+ #0\d.$]*(\*|\d{4})|\{\d*:[^{}]*(\d{4}|\{)`;
 /** Each place may take each argument, padded to a width of three digits. */
 const formatted: FunctionBound = ({ name, isInLambda }) => ({
   isBeyond: (text, ...values) => {
-    const bytes = ['1000', ...values.map((value) => `coalesce(${bytesOf(value)}, 0)`)].join(' + ');
+    const bytes = ['1000', ...values.map((value) => `coalesce(${byteLengthSql(value)}, 0)`)].join(' + ');
     return `(regexp_matches(${text}, ${quoteText(wideFormat)}) OR strlen(${text}) + (${countOf(text!, '{')} + ${countOf(text!, '%')}) * CAST(${bytes} AS DOUBLE) > ${joinedMax(isInLambda)})`;
   },
   message: `${name} makes a text of more than ${joinedMax(isInLambda)} bytes${inLambda(isInLambda)}, or has a width of more than three digits.`,
@@ -254,7 +255,8 @@ const zoned =
   ({ name, literals }) => {
     const message = `${name} has a time zone, or a text with one, of more than ${zoneMax} bytes.`;
     const literal = literals[at];
-    if (literal === undefined) return { isBeyond: (...places) => `${bytesOf(places[at]!)} > ${zoneMax}`, message };
+    if (literal === undefined)
+      return { isBeyond: (...places) => `${byteLengthSql(places[at]!)} > ${zoneMax}`, message };
     if (!isShort(literal, zoneMax)) throw beyond(message);
     return null;
   };

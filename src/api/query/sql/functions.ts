@@ -65,7 +65,7 @@ export const functions: ReadonlySet<string> = new Set([
 ]);
 
 /** Functions that are written as operators. */
-export const operators: ReadonlySet<string> = new Set(
+export const sqlOperators: ReadonlySet<string> = new Set(
   words('+ - * / // % ** ^ || & | << >> ~ @ ^@ ~~ !~~ ~~* !~~* ~~~ @> <@ && ->>'),
 );
 

@@ -10,7 +10,7 @@ export interface Guard {
 }
 
 /** The bytes of a value as a text, in SQL. */
-export const bytesOf = (place: string): string => `strlen(CAST(${place} AS VARCHAR))`;
+export const byteLengthSql = (place: string): string => `strlen(CAST(${place} AS VARCHAR))`;
 
 /** What the error of a guard begins with, by which it is told from other errors of a query. */
 const mark = 'limit_exceeded: ';

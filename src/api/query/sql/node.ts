@@ -31,7 +31,7 @@ export function take<const Name extends string>(
 ): Readonly<Record<Name, unknown>> {
   for (const [name, value] of Object.entries(node)) {
     if (!common.has(name) && !(names as readonly string[]).includes(name) && isSet(value))
-      throw refused(wordOf.get(name) ?? `${nameOf(node)} with ${name}`);
+      throw refused(wordOf.get(name) ?? `${nodeName(node)} with ${name}`);
   }
   return node as Readonly<Record<Name, unknown>>;
 }
@@ -54,7 +54,7 @@ export function isSet(value: unknown): boolean {
 }
 
 /** What a node is, for messages. */
-export function nameOf({ class: kind, type }: SqlNode): string {
+export function nodeName({ class: kind, type }: SqlNode): string {
   return String(typeof type === 'string' ? type : kind).replaceAll('_', ' ');
 }
 

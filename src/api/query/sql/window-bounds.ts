@@ -1,6 +1,6 @@
 /** Bounds on aggregates with OVER that keep copies of their arguments, or whose results have all of them. */
 import { words } from './functions.ts';
-import { bytesOf, type Guard } from './guarded-call.ts';
+import { byteLengthSql, type Guard } from './guarded-call.ts';
 
 /**
  * The most bytes of the values of which an aggregate with OVER keeps copies for the parts of a window, all together.
@@ -30,7 +30,7 @@ export const windowGathering: ReadonlySet<string> = new Set(
  * The bytes of all values of a window's input, as a query of one number. `input`: the input with the value as `_p0`.
  */
 export function windowCopiesText(input: string): string {
-  return `(SELECT coalesce(sum(${bytesOf('_p0')}), 0) FROM (${input}))`;
+  return `(SELECT coalesce(sum(${byteLengthSql('_p0')}), 0) FROM (${input}))`;
 }
 
 /**
@@ -40,7 +40,7 @@ export function windowCopiesText(input: string): string {
  */
 export function windowResultsText(input: string, partitions: number, width: number | null): string {
   const keys = Array.from({ length: partitions }, (_, at) => `_p${at + 1}`);
-  const bytes = `coalesce(${bytesOf('_p0')}, 0) + ${elementBytes}`;
+  const bytes = `coalesce(${byteLengthSql('_p0')}, 0) + ${elementBytes}`;
   const parts = `SELECT count(*) AS _n, sum(${bytes}) AS _sum, max(${bytes}) AS _max FROM (${input})${keys.length === 0 ? '' : ` GROUP BY ${keys.join(', ')}`}`;
   const largest = width === null ? '_sum' : `least(_sum, _max * ${width})`;
   return `(SELECT coalesce(max(${largest}) * least(sum(_n), ${chunkRows}), 0) FROM (${parts}))`;
@@ -53,11 +53,11 @@ export function windowResultsText(input: string, partitions: number, width: numb
 export function windowCopiesGuard(name: string, isMeasured: boolean): Guard {
   return isMeasured
     ? {
-        isBeyond: (place, sum) => `(${bytesOf(place!)} > ${windowValueMax} AND ${sum} > ${windowCopiesMax})`,
+        isBeyond: (place, sum) => `(${byteLengthSql(place!)} > ${windowValueMax} AND ${sum} > ${windowCopiesMax})`,
         message: `${name} with OVER is of values of more than ${windowCopiesMax} bytes together.`,
       }
     : {
-        isBeyond: (place) => `${bytesOf(place!)} > ${windowValueMax}`,
+        isBeyond: (place) => `${byteLengthSql(place!)} > ${windowValueMax}`,
         message: `${name} with OVER has a value of more than ${windowValueMax} bytes, which it may have only if it names columns, not aliases or groups of the same SELECT.`,
       };
 }

@@ -10,7 +10,7 @@ import {
   recordBytesMax,
 } from '../../../../src/language/events/event-codec.ts';
 import { eventLanguage } from '../../../../src/language/events/language.ts';
-import { readHeader } from '../../../../src/language/events/record-header.ts';
+import { readRecordHeader } from '../../../../src/language/events/record-header.ts';
 import type { Envelope, EventData, EventOf, EventType } from '../../../../src/language/events/event.ts';
 import type { RowSource } from '../../../../src/language/events/row-source.ts';
 import { allTypes, columnTypes } from '../../../../src/language/values/column-type.ts';
@@ -248,7 +248,7 @@ describe('what was written is read', () => {
     await fc.assert(
       fc.asyncProperty(anyEnvelope, wideEvent, anyBody, async (envelope, data, body) => {
         await expectReadAsWritten(envelope, data, body);
-        expect(readHeader(Buffer.from(encodeEvent(envelope, data).bytes)).jsonCodec).toBe(1);
+        expect(readRecordHeader(Buffer.from(encodeEvent(envelope, data).bytes)).jsonCodec).toBe(1);
       }),
       { numRuns: 50 },
     );

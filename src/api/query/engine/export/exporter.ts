@@ -25,14 +25,14 @@ import {
 } from '../compile.ts';
 import type { Copies } from '../copies.ts';
 import { FillTurns } from '../fill-turns.ts';
-import { inTime } from '../in-time.ts';
+import { withQueryTimeout } from '../in-time.ts';
 import { partsBeside } from '../parts.ts';
 import type { Room } from '../room.ts';
 import type { TableCopy } from '../table-copy.ts';
 import { cellTextMax, sheetRowsMax } from './sheet-cells.ts';
 import { LongTexts } from './sheet-writer.ts';
 import type { TextWriter } from './text-writer.ts';
-import { columnsOf, writerFor, type FileColumn, type TextFormat } from './text-writers.ts';
+import { columnsOf, textWriterFor, type FileColumn, type TextFormat } from './text-writers.ts';
 import { workbookFile } from './workbook-file.ts';
 
 interface ExporterOptions {
@@ -110,7 +110,7 @@ export class Exporter {
     gone: AbortSignal,
   ): Promise<ExportedFile> {
     const columns = columnsOf(query, source);
-    const writer = writerFor(format, columns, query.fields !== null, csv);
+    const writer = textWriterFor(format, columns, query.fields !== null, csv);
     // Finds what is wrong with the query before anything is sent.
     compileRows(query, source, { offset: 0, limit: 0 });
     if (format === 'xlsx') await this.#checkSheet(query, source, copy, columns, gone);
@@ -182,7 +182,7 @@ export class Exporter {
     gone: AbortSignal,
   ): Promise<(bytes: number) => void> {
     const { columnar, room, timeoutMs } = this.#options;
-    const [[bytes]] = (await inTime(timeoutMs, gone, (signal) =>
+    const [[bytes]] = (await withQueryTimeout(timeoutMs, gone, (signal) =>
       columnar.rows(compileBytes(query, source), signal),
     )) as [[bigint]];
     return room.take(copy, Number(bytes));
@@ -279,7 +279,7 @@ export class Exporter {
       taken(0);
     };
     try {
-      await inTime(timeoutMs * wholeTimes, gone, (signal) =>
+      await withQueryTimeout(timeoutMs * wholeTimes, gone, (signal) =>
         room.watched(signal, async (watched) => {
           const write = compileParquet(query, source, ids, await this.#zoned(ids, source, watched), file);
           return this.#inTurn(source, copy, watched, async () => columnar.rows(write, watched));
@@ -318,7 +318,9 @@ export class Exporter {
       throw new QueryError('service_unavailable', 'The copy of the table that was exported had to make room.');
     const done = copy.hold(source.version, 'query');
     try {
-      return await this.#inTurn(source, copy, gone, () => inTime(this.#options.timeoutMs * times, gone, work));
+      return await this.#inTurn(source, copy, gone, () =>
+        withQueryTimeout(this.#options.timeoutMs * times, gone, work),
+      );
     } finally {
       done();
     }

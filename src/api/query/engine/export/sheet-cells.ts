@@ -70,12 +70,12 @@ export function cellXml(place: string, type: ColumnType, token: string): string 
         : `<c r="${place}" s="${formatNames.indexOf(moment.format)}"><v>${moment.serial}</v></c>`;
     }
     default:
-      return textCell(place, cellText(type, token));
+      return textCell(place, sheetText(type, token));
   }
 }
 
 /** What a cell shows that is a text. */
-export function cellText(type: ColumnType, token: string): string {
+export function sheetText(type: ColumnType, token: string): string {
   return token.startsWith('"') && type !== 'json' ? decodeString(token) : token;
 }
 

@@ -1,6 +1,6 @@
 /** Writes rows as a sheet of a workbook. */
 import { eachRow, RowCells } from '../../../../language/formats/row-cells.ts';
-import { cellText, cellTextMax, cellXml, lettersOf, textCell, type SheetColumn } from './sheet-cells.ts';
+import { sheetText, cellTextMax, cellXml, lettersOf, textCell, type SheetColumn } from './sheet-cells.ts';
 import type { TextWriter } from './text-writer.ts';
 
 export class SheetWriter implements TextWriter {
@@ -64,8 +64,8 @@ export class LongTexts {
       const tokens = this.#cells.read(row);
       for (const [place, token] of tokens.entries()) {
         const { id, type } = this.#columns[place]!;
-        if (token !== null && token.length > cellTextMax && cellText(type, token).length > cellTextMax)
-          this.found ??= { columnId: id, rowId: cellText('string', tokens[0]!) };
+        if (token !== null && token.length > cellTextMax && sheetText(type, token).length > cellTextMax)
+          this.found ??= { columnId: id, rowId: sheetText('string', tokens[0]!) };
       }
     });
   }

@@ -16,7 +16,7 @@ export type TextFormat = Exclude<ExportFormat, 'parquet'>;
 export type FileColumn = WrittenColumn & SheetColumn;
 
 /** `columns`: those of the file. `isPart`: whether rows have more columns. `csv`: how CSV is written. */
-export function writerFor(
+export function textWriterFor(
   format: TextFormat,
   columns: readonly FileColumn[],
   isPart: boolean,

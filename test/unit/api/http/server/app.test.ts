@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { App } from '../../../../../src/api/http/server/app-type.ts';
 import { HttpError } from '../../../../../src/api/http/answers/http-error.ts';
 import { NotAppended, ProjectionBug } from '../../../../../src/log/event-log.ts';
-import { authorization, buildEdge, edgeConfig, errorOf, refusalOf, type Edge, unlimited } from './edge-app.ts';
+import { authorization, buildEdge, edgeConfig, errorOf, validationErrorAt, type Edge, unlimited } from './edge-app.ts';
 
 const headers = { authorization };
 
@@ -101,7 +101,7 @@ describe('validation', () => {
 
   test('a path parameter is named', async () => {
     const response = await edge().app.inject({ method: 'PUT', url: '/stashes/_x/1', headers });
-    expect(response.json()).toEqual(refusalOf('path\\.stashID'));
+    expect(response.json()).toEqual(validationErrorAt('path\\.stashID'));
   });
 
   test('what fits is coerced', async () => {
