@@ -1,5 +1,4 @@
 /** A process in which an append hangs for ever says so, and ends: by itself, and when it is told to. */
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,9 +8,9 @@ import { readModelSchema } from '../../projections/models.ts';
 import { advisoryLocks } from '../../src/storage/database/advisory-locks.ts';
 import { Client } from '../support/client.ts';
 import { isPostgresRunning } from '../support/data-folder.ts';
-import { parseMetrics } from '../support/metrics.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { launchServer, sleepUntil, startServer, type TestServer } from '../support/server.ts';
+import { exitCodeOf, expectStandstill, hang, hangs } from './hanging.ts';
 import { killEverything } from './kill.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -26,21 +25,13 @@ async function startHanging(environment: Readonly<Record<string, string>>): Prom
   closers.push(() => rm(folder, { recursive: true, force: true }));
   const server = await startServer({
     folder,
-    nodeArgs: ['--import', join(import.meta.dirname, 'hangs.ts')],
+    nodeArgs: hangs,
     environment: { DRAIN_TIMEOUT_MS: '500', ...environment },
   });
   closers.push(() => killEverything(server));
   const client = new Client(server.url, await server.token());
   expect((await client.post('/tables', { name: 'before', rows: [] })).status).toBe(201);
-  server.process.kill('SIGUSR2');
-  // The first one may be appended before the signal arrives.
-  const post = (): void => void client.post('/tables', { name: 'hangs', rows: [] }).catch(() => undefined);
-  post();
-  await sleepUntil(async () => {
-    if ((await oldestAppend(server)).seconds > 0.1) return true;
-    post();
-    return false;
-  }, 'an append hangs');
+  await hang(server, client);
   return server;
 }
 
@@ -57,21 +48,6 @@ async function launchHanging(): Promise<TestServer> {
   const waiting = `select from pg_locks join pg_database on oid = database where datname = current_database() and locktype = 'advisory' and not granted`;
   await sleepUntil(async () => (await holder.query(waiting)).rowCount === 1, 'the start waits');
   return server;
-}
-
-async function oldestAppend({
-  url,
-}: TestServer): Promise<{ readonly partition: string | undefined; readonly seconds: number }> {
-  const samples = parseMetrics(await (await fetch(`${url}/metrics`)).text()).filter(
-    ({ name }) => name === 'tablog_log_oldest_append_seconds',
-  );
-  const [oldest] = samples.toSorted((a, b) => b.value - a.value);
-  return { partition: oldest?.labels['partition'], seconds: oldest?.value ?? 0 };
-}
-
-async function exitCodeOf({ process: child }: TestServer): Promise<number | null> {
-  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-  return child.exitCode;
 }
 
 /**
@@ -94,22 +70,7 @@ beforeAll(async () => {
 
 test('it is not ready, names the partition, and ends itself with exit code 1', async () => {
   const ended = exitCodeOf(alone);
-  const { partition, seconds } = await oldestAppend(alone);
-  let message = '';
-  await sleepUntil(async () => {
-    const response = await fetch(`${alone.url}/readyz`);
-    if (response.status === 200) return false;
-    ({
-      error: { message },
-    } = (await response.json()) as { error: { message: string } });
-    return true;
-  }, 'it is not ready');
-  expect(message).toMatch(
-    new RegExp(
-      `^Partition ${partition} has stood still for \\d+ s: \\d+ appends? waits? for an outcome, the last one was stored before offset \\d+\\.$`,
-    ),
-  );
-  expect((await oldestAppend(alone)).seconds).toBeGreaterThan(seconds);
+  await expectStandstill(alone, 'an outcome, the last one was stored before offset \\d+');
   expect((await fetch(`${alone.url}/livez`)).status).toBe(200);
   expect(await ended).toBe(1);
   expect(alone.output()).toContain('This process hangs. It ends now, so that it is restarted.');

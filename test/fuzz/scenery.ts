@@ -1,5 +1,5 @@
 /** Teams with tables, a stash, uploads and jobs, all of which contain a marker of the team. */
-import { Client } from '../support/client.ts';
+import type { Client } from '../support/client.ts';
 import type { Team, Token } from '../support/api.ts';
 import { upload, postUpload, picture } from '../support/uploads.ts';
 import { Things, type FuzzTeam } from './things.ts';

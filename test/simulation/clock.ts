@@ -90,7 +90,7 @@ const checkInterval = 1000;
 class Clock {
   /** Milliseconds since the simulation began. */
   now = 0;
-  #timers: Timer[] = [];
+  readonly #timers: Timer[] = [];
   #order = 0;
 
   /** Runs a function after this many milliseconds, as a part of the process that is running, or of `process`. */

@@ -33,7 +33,7 @@ export class Archive {
 
   /** Throws MalformedFile. */
   static async open(bytes: Blob): Promise<Archive> {
-    const reader = new ZipReader(new BlobReader(bytes), { checkSignature: true });
+    const reader = new ZipReader(new BlobReader(bytes), { checkCrc32: true });
     try {
       return new Archive(reader, await entriesOf(reader));
     } catch (error) {

@@ -7,7 +7,7 @@ import type { GridApi } from 'ag-grid-community';
 export class Editing {
   /** How many values are being written. */
   #writes = 0;
-  #waiting: (() => void)[] = [];
+  readonly #waiting: (() => void)[] = [];
 
   /** Shows new rows in these places (`to` exclusive): at once, or when the cell that is edited there is done. */
   show(grid: GridApi | null, from: number, to: number, show: () => void): void {

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement, type SubmitEvent } from 'react';
 import type { ExpectedColumn } from '../../../clients/file-import/widened-columns.ts';
 import type { Format } from '../../../clients/file-import/file-format.ts';
 import type { ImportTarget, OnSchemaError, TableDescription, Version } from '../../../clients/typescript/src/index.ts';
@@ -81,7 +81,7 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
     preview.data?.notes.includes(`${id}: had no name`) === false && !(draft.renamesDuplicates && /_\d+$/.test(id));
   const change = (changes: Partial<FormDraft>): void => setDraft((before) => ({ ...before, ...changes }));
 
-  function submit(event: FormEvent<HTMLFormElement>): void {
+  function submit(event: SubmitEvent<HTMLFormElement>): void {
     event.preventDefault();
     if (!isReady) return;
     const columns = preview.data!.columns.map(({ id, type }): ExpectedColumn => ({

@@ -1,16 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement, type SubmitEvent } from 'react';
 import type { PlanChange, Team } from '../../../clients/typescript/src/index.ts';
 import { namesOfQuotas } from '../activity/names.ts';
 import { QuotaLine, QuotaList } from '../activity/quota-line.tsx';
 import { useSession } from '../session/service.ts';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { describeError } from '../ui/describe-error.ts';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, FormEnd } from '../ui/dialog.tsx';
 import { showTime } from '../ui/format.ts';
 import { numberOfText } from '../ui/number-of-text.ts';
 import { useNotices } from '../ui/notices.tsx';
-import { Problem } from '../ui/problem.tsx';
 import { useTitle } from '../ui/use-title.ts';
 import { Part } from '../ui/part.tsx';
 import { TeamTokens } from './tokens.tsx';
@@ -97,7 +96,7 @@ function PlanDialog({
   } = useSession();
   const [problem, setProblem] = useState<string | null>(null);
 
-  async function save(event: FormEvent<HTMLFormElement>): Promise<void> {
+  async function save(event: SubmitEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     try {
@@ -127,13 +126,7 @@ function PlanDialog({
             <input name={name} type="number" min={0} step={1} defaultValue={setBy === 'plan' ? (max ?? '') : ''} />
           </label>
         ))}
-        {problem !== null && <Problem>{problem}</Problem>}
-        <footer>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button className="primary">Save</button>
-        </footer>
+        <FormEnd problem={problem} action="Save" onCancel={onClose} />
       </form>
     </Dialog>
   );

@@ -1,15 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
-import { useMemo, useState, type FormEvent, type ReactElement } from 'react';
+import { useMemo, useState, type ReactElement, type SubmitEvent } from 'react';
 import type { OperatorToken, Token } from '../../../clients/typescript/src/index.ts';
 import { serviceUrl, useSession } from '../session/service.ts';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { describeError } from '../ui/describe-error.ts';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, FormEnd } from '../ui/dialog.tsx';
 import { showTime } from '../ui/format.ts';
 import { List } from '../ui/list.tsx';
 import { numberOfText } from '../ui/number-of-text.ts';
 import { useNotices } from '../ui/notices.tsx';
-import { Problem } from '../ui/problem.tsx';
 import { useTitle } from '../ui/use-title.ts';
 import { Part } from '../ui/part.tsx';
 import { namesOfTokens } from './token-names.ts';
@@ -179,7 +178,7 @@ function NewTokenDialog({
   const [secret, setSecret] = useState<string | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
 
-  async function make(event: FormEvent<HTMLFormElement>): Promise<void> {
+  async function make(event: SubmitEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const textOf = (name: string): string => (form.get(name) as string | null) ?? '';
@@ -235,13 +234,7 @@ function NewTokenDialog({
               App (empty: all of the team) <input name="appID" />
             </label>
           )}
-          {problem !== null && <Problem>{problem}</Problem>}
-          <footer>
-            <button type="button" onClick={onClose}>
-              Cancel
-            </button>
-            <button className="primary">Create</button>
-          </footer>
+          <FormEnd problem={problem} action="Create" onCancel={onClose} />
         </form>
       )}
     </Dialog>

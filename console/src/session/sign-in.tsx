@@ -1,4 +1,4 @@
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement, type SubmitEvent } from 'react';
 import { describeError } from '../ui/describe-error.ts';
 import { openService } from './service.ts';
 import type { Session } from './session.ts';
@@ -15,7 +15,7 @@ export function SignIn({
   const [problem, setProblem] = useState(reason);
   const [isBusy, setBusy] = useState(false);
 
-  async function signIn(event: FormEvent<HTMLFormElement>): Promise<void> {
+  async function signIn(event: SubmitEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const token = (form.get('token') as string).trim();

@@ -1,9 +1,8 @@
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement, type SubmitEvent } from 'react';
 import type { NewColumn } from '../../../clients/typescript/src/index.ts';
 import { useSession } from '../session/service.ts';
 import { describeError } from '../ui/describe-error.ts';
-import { Dialog } from '../ui/dialog.tsx';
-import { Problem } from '../ui/problem.tsx';
+import { Dialog, FormEnd } from '../ui/dialog.tsx';
 import { columnTypes, typeOfText } from './column-types.ts';
 
 interface Draft {
@@ -26,7 +25,7 @@ export function NewTable({
   const change = (key: number, changes: Partial<Draft>): void =>
     setColumns(columns.map((column) => (column.key === key ? { ...column, ...changes } : column)));
 
-  async function create(event: FormEvent<HTMLFormElement>): Promise<void> {
+  async function create(event: SubmitEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
     const name = new FormData(event.currentTarget).get('name') as string;
     try {
@@ -86,13 +85,7 @@ export function NewTable({
             Add a column
           </button>
         </fieldset>
-        {problem !== null && <Problem>{problem}</Problem>}
-        <footer>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button className="primary">Create</button>
-        </footer>
+        <FormEnd problem={problem} action="Create" onCancel={onClose} />
       </form>
     </Dialog>
   );

@@ -1,8 +1,8 @@
-import { useId, useState, type FormEvent, type ReactElement } from 'react';
+import { useId, useState, type ReactElement, type SubmitEvent } from 'react';
 import type { ExportFormat, RowsQuery, Table, TableDescription } from '../../../clients/typescript/src/index.ts';
 import type { View } from '../grid/rows-reader.ts';
 import { describeError } from '../ui/describe-error.ts';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, FormEnd } from '../ui/dialog.tsx';
 import { showCount } from '../ui/format.ts';
 import { List } from '../ui/list.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -78,7 +78,7 @@ function ExportDialog({
   const [wantsView, setWantsView] = useState(isView);
   const count = wantsView && view.filter !== undefined ? viewRows : rows;
 
-  async function save(event: FormEvent<HTMLFormElement>): Promise<void> {
+  async function save(event: SubmitEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const format = form.get('format') as ExportFormat;
@@ -111,15 +111,7 @@ function ExportDialog({
             is filtered and sorted here
           </label>
         )}
-        {problem !== null && <Problem>{problem}</Problem>}
-        <footer>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button className="primary" disabled={isBusy}>
-            {isBusy ? 'Saving …' : 'Save'}
-          </button>
-        </footer>
+        <FormEnd problem={problem} action={isBusy ? 'Saving …' : 'Save'} isBusy={isBusy} onCancel={onClose} />
       </form>
     </Dialog>
   );
@@ -136,7 +128,7 @@ function NamesDialog({
   const { name, schema } = seen;
   const [problem, setProblem] = useState<string | null>(null);
 
-  async function rename(event: FormEvent<HTMLFormElement>): Promise<void> {
+  async function rename(event: SubmitEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const columns = schema.columns.flatMap(({ id, displayName = '' }, index) => {
@@ -179,13 +171,7 @@ function NamesDialog({
           ))}
         </List>
         <p>To give a column a wider type, write a value into it that does not fit.</p>
-        {problem !== null && <Problem>{problem}</Problem>}
-        <footer>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button className="primary">Save</button>
-        </footer>
+        <FormEnd problem={problem} action="Save" onCancel={onClose} />
       </form>
     </Dialog>
   );

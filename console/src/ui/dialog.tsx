@@ -1,4 +1,5 @@
 import { useEffect, useId, useRef, type ReactElement, type ReactNode } from 'react';
+import { Problem } from './problem.tsx';
 
 interface DialogProps {
   readonly title: string;
@@ -41,5 +42,33 @@ export function Dialog({ title, onClose, children, className = '', isBusy = fals
       </header>
       {children}
     </dialog>
+  );
+}
+
+/** The end of a form in a dialog: what went wrong, if anything did, and its buttons. */
+export function FormEnd({
+  problem,
+  action,
+  isBusy = false,
+  onCancel,
+}: {
+  readonly problem: string | null;
+  /** The text of the button that sends the form. */
+  readonly action: string;
+  readonly isBusy?: boolean;
+  readonly onCancel: () => void;
+}): ReactElement {
+  return (
+    <>
+      {problem !== null && <Problem>{problem}</Problem>}
+      <footer>
+        <button type="button" onClick={onCancel}>
+          Cancel
+        </button>
+        <button className="primary" disabled={isBusy}>
+          {action}
+        </button>
+      </footer>
+    </>
   );
 }

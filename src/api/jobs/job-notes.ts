@@ -96,7 +96,7 @@ interface JobNotesOptions {
 
 export class JobNotes {
   readonly #options: JobNotesOptions;
-  #waiting: JobNote[] = [];
+  readonly #waiting: JobNote[] = [];
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
 

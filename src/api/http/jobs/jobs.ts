@@ -84,7 +84,7 @@ function addListJobs(app: App, { jobs, tables, shares }: JobsRouteDependencies):
     '/jobs',
     {
       schema: { querystring: pageQuery('jobs', pageJobsMax) },
-      config: { operation: operation, duringQuarantine: true },
+      config: { operation, duringQuarantine: true },
     },
     async (request, reply) => {
       const { teamId, appId } = request.principal;

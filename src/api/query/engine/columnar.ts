@@ -252,7 +252,7 @@ export class ColumnarChange {
    * What is to run before the next statement that has a result: each call of DuckDB is a trip to another thread, which
    * takes longer than a small statement.
    */
-  #waiting = ['BEGIN'];
+  readonly #waiting = ['BEGIN'];
 
   constructor(connection: DuckDBConnection) {
     this.#connection = connection;

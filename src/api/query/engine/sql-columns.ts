@@ -5,13 +5,13 @@
  */
 import {
   DuckDBArrayType,
-  DuckDBDateValue,
+  type DuckDBDateValue,
   DuckDBListType,
   DuckDBMapType,
   DuckDBStructType,
-  DuckDBTimestampTZValue,
-  DuckDBTimestampValue,
-  DuckDBTimeValue,
+  type DuckDBTimestampTZValue,
+  type DuckDBTimestampValue,
+  type DuckDBTimeValue,
   DuckDBTypeId,
   type DuckDBType,
   type DuckDBValue,

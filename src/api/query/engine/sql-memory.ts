@@ -57,7 +57,7 @@ export class SqlMemory {
   /** How many run alone, or wait for that. */
   #suspects = 0;
   /** Called when nothing is at work any more. */
-  #onIdle: (() => void)[] = [];
+  readonly #onIdle: (() => void)[] = [];
   #timer: NodeJS.Timeout | null = null;
   #idleTimer: NodeJS.Timeout | null = null;
 
