@@ -14,7 +14,7 @@ import type { TableStates } from './tables.state.ts';
 
 type Batch = EventOf<'TableBatchRequested'>;
 
-export const batch: Sequence<Batch, TableStates, TableChange> = {
+export const batchSequence: Sequence<Batch, TableStates, TableChange> = {
   open: openBatch,
   partsOf,
   outcomeOf,

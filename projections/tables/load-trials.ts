@@ -71,7 +71,8 @@ const selectRows: Statement<TriedRow> = {
     from extents cross join lateral (
       select segment_rows.index - extents.first as index, segment_rows.body, null::int8 as change_version
       from segment_rows
-      where (extents.version > ${since} or extents.key = (select key from open_then) and segment_rows.version > ${since})
+      where (extents.version > ${since}
+          or extents.key = (select key from open_then) and segment_rows.version > ${since})
         and segment_rows.segment = extents.segment
         and segment_rows.index >= extents.first and segment_rows.index < extents.first + extents.rows
         and not (extents.changed and ${hasChangeAt('extents', 'segment_rows.index - extents.first')})

@@ -7,7 +7,7 @@ import { storing } from '../../src/log/batch/statements.ts';
 import type { OpenBodyChange } from '../segments/body-block.ts';
 import { closingBody } from '../segments/decide-open-body.ts';
 import { decideAddRows } from './decide-add-rows.ts';
-import { batch } from './decide-batch.ts';
+import { batchSequence } from './decide-batch.ts';
 import { decideCreateTable } from './decide-create-table.ts';
 import { decideDeleteRow } from './decide-delete-row.ts';
 import { decideDeleteTable } from './decide-delete-table.ts';
@@ -112,7 +112,7 @@ export const tables: Model<
     RowPatchRequested: decidePatchRow,
     RowDeleteRequested: decideDeleteRow,
   },
-  sequences: { TableBatchRequested: batch },
+  sequences: { TableBatchRequested: batchSequence },
   changes: {
     table: ({ tables }, { table }) => tables.change(table),
     appLinks: ({ tables }, { tableId, appIds }) => tables.addAppLinks(tableId, appIds),

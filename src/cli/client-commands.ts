@@ -1,6 +1,6 @@
 /**
- * `tablog tables`, `tablog columns`, `tablog import`, `tablog export`, `tablog query`, `tablog sql` and `tablog types`: clients of a
- * running service, local or remote.
+ * `tablog tables`, `tablog columns`, `tablog import`, `tablog export`, `tablog query`, `tablog sql` and `tablog types`:
+ * clients of a running service, local or remote.
  */
 import { Option, type Command } from 'commander';
 import { textFormats } from '../../clients/file-import/file-format.ts';

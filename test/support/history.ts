@@ -312,7 +312,7 @@ function checkBatches(known: Known, final: History['final']): string[] {
   return [...looks, { where: 'the end', rows, seen: final, isWhole: true }].flatMap((look) => findTorn(known, look));
 }
 
-/** A moment: the rows that were looked at, and those of them that were there. `isWhole`: they are all that there are. */
+/** A moment: the rows that were read, and those of them that existed. `isWhole`: they are all rows of the table. */
 interface Look {
   readonly where: string;
   readonly rows: ReadonlySet<string>;

@@ -174,12 +174,12 @@ export function patch(row: RowAddress, text: string, asked: Asked = {}): Request
 }
 
 /** An operation of a batch: adds, patches or deletes a row. `ifMatch` guards the row. */
-export type Operation =
+export type BatchOperation =
   | readonly ['add', row: string]
   | readonly ['patch', row: RowAddress, text: string, ifMatch?: bigint]
   | readonly ['delete', row: RowAddress, ifMatch?: bigint];
 
-export function batchOf(operations: readonly Operation[], asked: Asked = {}): Request {
+export function batchOf(operations: readonly BatchOperation[], asked: Asked = {}): Request {
   const { ifMatch = null, mode = 'abort' } = asked;
   const listed = operations.map((operation) => {
     if (operation[0] === 'add') return `{"op":"add","row":${operation[1]}}`;

@@ -165,8 +165,8 @@ export class Table<Row extends object = AnyRow> {
 
   /**
    * Adds, patches and deletes rows in one step: all of these operations take effect, in order, or none does. At most
-   * 10,000. `ifMatch` guards the whole table; each operation may guard its row. The message of a TablogError begins with
-   * the place: `operations[3].row.age`.
+   * 10,000. `ifMatch` guards the whole table; each operation may guard its row. The message of a TablogError begins
+   * with the place: `operations[3].row.age`.
    */
   async batch(
     operations: readonly RowOperation<Row>[],

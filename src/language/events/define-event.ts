@@ -10,8 +10,8 @@ import type { RowAddress } from './row-id.ts';
 import {
   costOfSource,
   profileIn,
-  fromWire as sourceFromWire,
-  toWire as sourceToWire,
+  rowSourceFromWire as sourceFromWire,
+  rowSourceToWire as sourceToWire,
   type RowSource,
 } from './row-source.ts';
 

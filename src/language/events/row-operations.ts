@@ -35,7 +35,7 @@ export function profileOfOne({ rule, rowBytesMax }: Profile): Profile {
 /** As JSON: the kind of operation, the row's ID, and the version in `ifMatch`. */
 type WireOperation = readonly [op: RowOperation['op'], row?: string, ifMatch?: string];
 
-export function toWire(operations: readonly RowOperation[]): readonly WireOperation[] {
+export function operationsToWire(operations: readonly RowOperation[]): readonly WireOperation[] {
   return operations.map((operation): WireOperation => {
     if (operation.op === 'add') return [operation.op];
     const { op, row, ifMatch } = operation;
@@ -44,7 +44,7 @@ export function toWire(operations: readonly RowOperation[]): readonly WireOperat
 }
 
 /** Throws for an operation that this version does not know, which must not be passed over. */
-export function fromWire(wire: readonly WireOperation[]): readonly RowOperation[] {
+export function operationsFromWire(wire: readonly WireOperation[]): readonly RowOperation[] {
   return wire.map(([op, row, ifMatch]): RowOperation => {
     if (op === 'add') return { op };
     if (op !== 'patch' && op !== 'delete') throw new Error(`the unknown operation ${String(op)}`);

@@ -66,11 +66,11 @@ export function costOfSource(source: RowSource): number {
 }
 
 /** The source as JSON. */
-export function toWire(source: RowSource): unknown {
+export function rowSourceToWire(source: RowSource): unknown {
   return 'profile' in source ? { ...source, profile: encodeProfile(source.profile) } : source;
 }
 
-export function fromWire(
+export function rowSourceFromWire(
   wire: RowSource | (Extract<RowSource, EventRows> & { readonly profile: EncodedProfile }),
 ): RowSource {
   return 'profile' in wire ? { ...wire, profile: decodeProfile(wire.profile as unknown as EncodedProfile) } : wire;

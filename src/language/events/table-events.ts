@@ -5,11 +5,11 @@ import type { ColumnChanges, GivenColumn, GivenDisplayName } from '../values/tab
 import { defineEvent, ifMatch, json, newTable, optional, profile, row, rows, table, team } from './define-event.ts';
 import type { Field } from './define-event.ts';
 import type { RowLimits, TableLimits } from './limits.ts';
-import { costOfOperations, fromWire, toWire, type RowOperation } from './row-operations.ts';
+import { costOfOperations, operationsFromWire, operationsToWire, type RowOperation } from './row-operations.ts';
 
 const onSchemaError = json<SchemaErrorMode>();
 
-/** What a change of columns does with cells that do not fit a new type: it is refused, or they are empty from then on. */
+/** What a change of columns does if cells do not fit a new type: it is refused, or they are empty from then on. */
 export type MisfitMode = 'abort' | 'clear';
 
 /** Changes of columns, with all that their decision needs besides the table. */
@@ -115,7 +115,11 @@ export const rowDeleteRequested = defineEvent({
   fields: { teamId: team, tableId: table, row, ifMatch },
 });
 
-const operations: Field<readonly RowOperation[]> = { toWire, fromWire, cost: costOfOperations };
+const operations: Field<readonly RowOperation[]> = {
+  toWire: operationsToWire,
+  fromWire: operationsFromWire,
+  cost: costOfOperations,
+};
 
 /** Several operations on the rows of a table: all take effect, in order, or none does. */
 export const tableBatchRequested = defineEvent({

@@ -13,10 +13,10 @@ export interface AppliedPart {
 
 /**
  * How a type of event is decided that consists of others: each part sees the changes of the parts before it. If one is
- * refused, the event is, and none of them changes anything. All that `open` and the parts look up is loaded before the first is decided, so no
- * part may need what an earlier one makes (`Model.needs`). All parts have the version of the event, and a schema has no
- * place within a version: so `open` decides the schema of a table for all parts, and they leave it as it is. The rows
- * in the body of the event are those of its parts, in their order.
+ * refused, the event is refused, and no part changes anything. All that `open` and the parts look up is loaded before
+ * the first part is decided, so no part may need what an earlier one makes (`Model.needs`). All parts have the version
+ * of the event, and a schema has no place within a version: so `open` decides the schema of a table for all parts, and
+ * they leave it as it is. The rows in the body of the event are those of its parts, in their order.
  */
 export interface Sequence<E extends EventData, States, Change extends AnyChange> {
   /**

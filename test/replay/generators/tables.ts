@@ -110,7 +110,7 @@ export class TablesGenerator implements Generator {
     });
   }
 
-  /** Columns go and come again, and have other types; now and then the rows do not fit them, or nobody has tried them. */
+  /** Removes and adds columns, and changes types. Sometimes the rows do not fit them, or nobody has tried them. */
   #columnChanges(): RequestedColumnChanges {
     const { random: r } = this.#team;
     const { id, type } = r.pick(givenColumns);

@@ -7,7 +7,7 @@ import type { Outcome } from '../../../../src/language/events/outcome.ts';
 import { presentersOf } from '../../../../src/language/values/presentation.ts';
 import type { States } from '../../../../projections/models.ts';
 import { blockRow, given, here, tailRow, when, whenInOrder, type Given } from '../../../support/decisions.ts';
-import { add, batchOf, few, patch, type Asked, type Operation } from '../../../support/requests.ts';
+import { add, batchOf, few, patch, type Asked, type BatchOperation } from '../../../support/requests.ts';
 
 /** `ok 100 +1 ~2 =3 -4`: the ETag, and how many were added, patched, left unchanged and deleted. */
 function shown(outcome: Outcome): string {
@@ -40,7 +40,7 @@ function idsOf(outcome: Outcome): string {
 const state: Given = { block: ['{"a":1,"b":"x"}', '{"a":2,"b":"y"}'], tail: ['{"a":3,"b":"z"}'] };
 
 describe('a batch', () => {
-  test.each<[string, Operation[], Asked, string, string[], string]>([
+  test.each<[string, BatchOperation[], Asked, string, string[], string]>([
     [
       'adds, patches and deletes',
       [
@@ -173,9 +173,9 @@ describe('a batch', () => {
 
 describe('a batch is refused whole', () => {
   const before = ['{"a":1,"b":"x"}', '{"a":2,"b":"y"}', '{"a":3,"b":"z"}'];
-  const fits: Operation = ['patch', tailRow(0), '{"a":4}'];
+  const fits: BatchOperation = ['patch', tailRow(0), '{"a":4}'];
 
-  test.each<[string, Operation[], Asked, Given, string]>([
+  test.each<[string, BatchOperation[], Asked, Given, string]>([
     [
       'for a cell that does not fit',
       [fits, ['delete', blockRow(0)], ['add', '{"a":"x"}']],
@@ -286,7 +286,7 @@ describe('a batch is refused whole', () => {
 
 test('rows that a tail has no room for begin another one', async () => {
   const states = given({ tail: ['{"a":1}'], tailExtent: { rows: 9_999 } });
-  const operations = Array.from({ length: 10_000 }, (_, row): Operation => ['add', `{"a":${row}}`]);
+  const operations = Array.from({ length: 10_000 }, (_, row): BatchOperation => ['add', `{"a":${row}}`]);
   const outcome = await whenInOrder(states, batchOf(operations));
   expect(idsOf(outcome)).toBe('30.0[9999] 100.0[0..9998]');
   const next = await whenInOrder(states, batchOf(operations.slice(0, 2)), { ...here, version: 101n });
@@ -300,7 +300,7 @@ test('tails that are full by their bytes begin others within one event', async (
   const outcome = await whenInOrder(
     states,
     batchOf(
-      Array.from({ length: 6 }, (): Operation => ['add', long]),
+      Array.from({ length: 6 }, (): BatchOperation => ['add', long]),
       limits,
     ),
   );
@@ -309,7 +309,7 @@ test('tails that are full by their bytes begin others within one event', async (
   states.tables.changeExtent({ ...open, bytes: 1_000_000 });
   const twice = await whenInOrder(
     states,
-    batchOf([['add', '{"b":"y"}'], ...Array.from({ length: 6 }, (): Operation => ['add', long])], limits),
+    batchOf([['add', '{"b":"y"}'], ...Array.from({ length: 6 }, (): BatchOperation => ['add', long])], limits),
     { ...here, version: 101n },
   );
   expect(idsOf(twice)).toBe('30.0[6] 101.0[0..5]');
