@@ -33,8 +33,8 @@ const options = {
 type Options = OptionsOf<typeof options>;
 
 /**
- * Seconds in a round: from the first upload until the last row can be read; of the import; of its answer; of reading
- * all rows back.
+ * The seconds of a round: from the first upload until the last row can be read; of the import; of its answer; and of
+ * reading all rows back.
  */
 interface Times {
   whole: number;
@@ -46,7 +46,7 @@ interface Times {
 interface Side {
   readonly name: string;
   readonly target: Target;
-  /** Whether loaded data is removed by requests. */
+  /** Whether requests remove the loaded data. */
   readonly removes: boolean;
   readonly times: Times[];
 }

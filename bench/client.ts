@@ -8,7 +8,7 @@ import { below, makeRow, makeRows, rowsPerRequest, seededRandom, type Random } f
 import type { Measurement, Workload } from './measurements.ts';
 import { createTable, expectStatus, head, withBody, type Target } from './requests.ts';
 
-/** A request to the client. Each has one reply, in order. `rows` is a multiple of `rowsPerRequest`. */
+/** A request to the client. Each request gets one reply, in order. `rows` is a multiple of `rowsPerRequest`. */
 export type ClientRequest =
   | { do: 'load'; target: Target; rows: number; connections: number }
   | { do: 'patch'; target: Target; rows: number; connections: number }
@@ -42,7 +42,7 @@ interface Table {
 }
 
 const dataSeed = 20_240_229;
-/** Answers in this lead-in are not counted: connections open, and requests fall out of step. */
+/** Answers in this lead-in are not counted. Meanwhile connections open, and their requests get out of step. */
 const leadInMs = 300;
 
 const rowIDKey = Buffer.from('"$rowID":');

@@ -41,7 +41,9 @@ export async function createTable(
   return { path: `/tables/${tableID}`, rowIDs };
 }
 
-/** Sends requests to a service; each resolves to the `data` of the answer, and rejects if the answer is no success. */
+/**
+ * Sends requests to a service; each resolves to the `data` of the answer, and rejects if the answer is not a success.
+ */
 export function caller({ ports, token }: Target) {
   return async <Data = { tableID: string }>(
     method: string,

@@ -25,7 +25,7 @@ import { makeProfileFolder, serviceEnvironment, startService, type Role, type Se
 const options = {
   rounds: wholeNumber(5),
   seconds: positiveNumber(3),
-  /** In the order of measuring. */
+  /** The measurements, in their order. */
   only: namesOf(measurements),
   json: path,
   log: logKind,

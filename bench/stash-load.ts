@@ -16,8 +16,8 @@ export interface Loaded {
   tableID: string;
   lastID: string;
   /**
-   * Seconds from the import's request to the first byte of its answer (the import is done), and to the last, after all
-   * row IDs.
+   * Seconds from the import's request to the first byte of its answer, when the import is done, and to its last byte,
+   * after all row IDs.
    */
   importing: number;
   answering: number;

@@ -39,7 +39,7 @@ app.addHook('onRequest', async (request, reply) => {
   return reply.code(404).send({ error: { type: 'request_error', message: 'no such token' } });
 });
 
-// A body is passed to Postgres as the text that was received.
+// Pass bodies to Postgres as the received text.
 app.removeContentTypeParser('application/json');
 app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, body));
 

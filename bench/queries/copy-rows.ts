@@ -1,4 +1,4 @@
-/** Puts the rows into Postgres. */
+/** Loads the rows into Postgres. */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import Papa from 'papaparse';

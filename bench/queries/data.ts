@@ -1,4 +1,4 @@
-/** The rows that are asked for: those of the other benchmarks, with a moment in the place of the website. */
+/** The rows of the queries: the rows of the other benchmarks, with a moment instead of the website. */
 import { below, makeRow, rowsPerRequest, customerSchema, seededRandom, type Random } from '../data.ts';
 
 /** The columns, with their types in the service and in Postgres. */
@@ -22,7 +22,7 @@ export const querySchema = {
 export const sqlNames = querySchema.columns.map(({ id }) => `"${id}"`).join(', ');
 export const sqlColumns = querySchema.columns.map(({ id, type }) => `"${id}" ${sqlTypes[type]}`).join(', ');
 
-/** Chunks of rows as JSON, as many as hold so many rows. */
+/** Chunks of rows as JSON, for this many rows. */
 export function makeRowChunks(rows: number): Buffer[] {
   const random = seededRandom(1);
   const chunk = (): object[] => Array.from({ length: rowsPerRequest }, () => makeSeenRow(random));

@@ -93,7 +93,11 @@ type RowsRequest = EventOf<
  * Why the schema of a request or the cells of its rows are refused; null if they are not. For requests whose rows never
  * reach the log. `schema` is the committed one; null: the table is new.
  */
-export function refusalOfCells(request: RowsRequest, schema: TableSchema | null, profile: Profile): Refusal | null {
+export function refusalOfCells(
+  request: RowsRequest | Pick<EventOf<'RowPatchRequested'>, 'type' | 'onSchemaError' | 'limits'>,
+  schema: TableSchema | null,
+  profile: Profile,
+): Refusal | null {
   const given = 'columns' in request ? request.columns : null;
   const misfit = given && checkGivenSchema(given);
   if (misfit !== null) return misfit;

@@ -293,7 +293,7 @@ test('a batch may name only so many rows of a table with long ones', async () =>
   const answer = await send(table, operations);
   expect([outcomeOf(answer), answer.json.error.message]).toEqual([
     '400 limit_exceeded',
-    expect.stringMatching(/^operations: they name 1000 rows\. /),
+    expect.stringMatching(/^1000 rows would be patched or deleted at once: /),
   ]);
   expect(outcomeOf(await send(table, operations.slice(0, 100)))).toBe('200');
 });

@@ -300,7 +300,7 @@ test.each([
   [
     { aggregate: [{ op: 'sum', column: 'name' }] },
     '400 request_validation_error',
-    'aggregate[0].column: sum is of numbers',
+    'aggregate[0].column: sum needs a number column',
   ],
   [{ aggregate: [{ op: 'count' }, { op: 'count' }] }, '400 request_validation_error', 'would have "count" twice'],
   [{ groupBy: ['name'], sort: ['age'] }, '400 request_validation_error', 'sort[0]: must be a column of groupBy'],

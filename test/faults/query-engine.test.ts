@@ -119,7 +119,7 @@ test('copies take no more than they may: those that were not asked for longest m
   const refused = await count(client, large);
   expect([outcomeOf(refused), refused.json.error.message]).toEqual([
     '400 limit_exceeded',
-    expect.stringMatching(/^The table has \d+ bytes, and queries are for tables of at most 1572864\.$/),
+    expect.stringMatching(/^The table has \d+ bytes, but queries support tables of at most 1572864 bytes\.$/),
   ]);
 });
 

@@ -67,7 +67,7 @@ test.each([
   const answer = await pageOf(clients[0], formatEngineContinuation(engine, randomUUID()));
   expect([outcomeOf(answer), answer.json.error.message]).toEqual([
     '400 continuation_expired',
-    expect.stringContaining('ask for the first page again'),
+    expect.stringContaining('request the first page again'),
   ]);
 });
 

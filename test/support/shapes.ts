@@ -206,6 +206,11 @@ const shapes: readonly Shape[] = [
     bodies: { 201: exactly({ data: added }), 202: exactly({ data: exactly({ jobID: jobId }) }) },
   },
   {
+    route: /^(PATCH|DELETE) \/tables\/[^/]*\/rows$/,
+    bodies: { 200: exactly({ data: added }) },
+    versioned: true,
+  },
+  {
     route: /^POST \/tables\/[^/]*\/batch$/,
     versioned: true,
     bodies: { 200: exactly({ data: added }), 202: exactly({ data: exactly({ jobID: jobId }) }) },

@@ -21,6 +21,13 @@ export interface Changed extends Versioned<{ readonly rowIDs: readonly string[] 
   readonly droppedCells: number;
 }
 
+/** Rows that met a filter, and what became of them. With `dryRun` nothing did. */
+export interface WhereOptions {
+  /** Whether to say which rows meet the filter, and change nothing. */
+  readonly dryRun?: boolean;
+  readonly signal?: AbortSignal;
+}
+
 type BatchBody = operations['changeRows']['requestBody']['content']['application/json'];
 
 /** The body of a request. In it a version stands without quotes. */

@@ -1,4 +1,4 @@
-export type { Changed, RowOperation } from './batch.ts';
+export type { Changed, RowOperation, WhereOptions } from './batch.ts';
 export {
   Columns,
   type ChangeTypeOptions,

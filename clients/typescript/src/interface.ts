@@ -12,8 +12,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the metrics of the process
-         * @description The metrics in the text format of Prometheus. A setting can move them to a port of their own.
+         * What the process measures
+         * @description In the text format of Prometheus. It is on a port of its own if the service was told so.
          */
         get: operations["getMetrics"];
         put?: never;
@@ -33,13 +33,13 @@ export interface paths {
         };
         /**
          * List tables
-         * @description A page of the team's tables, in the order in which they were created; at most 10,000. While tables remain, the answer has a `continuation`; the last page has none. Tables that are created or deleted between two pages neither hide nor repeat others. Names need not be unique.
+         * @description A page of the team's tables, in the order in which they were created: 10,000 unless fewer are asked for. While tables remain, the answer has a `continuation`; the last page has none. Tables that are created or deleted between two pages neither hide nor repeat others. Names need not be unique.
          */
         get: operations["listTables"];
         put?: never;
         /**
          * Create a table
-         * @description Creates a table with its first rows. If the body has no schema, as NDJSON, CSV and TSV never do, the schema is inferred from the rows. The name is either in the body or in the query, but not in both. A team has at most 10,000 tables, unless its plan or the service is set otherwise.
+         * @description With its first rows. Without a schema, and of NDJSON, CSV and TSV, it is inferred from them. Its name stands in the body or in the query: one of them, and not both. A team has at most 10,000 tables, unless its plan or the service is set otherwise.
          */
         post: operations["createTable"];
         delete?: never;
@@ -57,29 +57,29 @@ export interface paths {
         };
         /**
          * Get a table
-         * @description The name, the schema, the number of rows, and the version as `ETag`.
+         * @description What it is called, its schema, how many rows it has, and its version as `ETag`.
          */
         get: operations["getTable"];
         /**
          * Overwrite a table
-         * @description Replaces all rows in one step: readers see either all old rows or all new ones. A schema in the body replaces the schema of the table; otherwise the rows must fit the present one. A row with a `$rowID` that the table has ever had keeps that identity; in CSV and TSV the column `$rowID` has these IDs.
+         * @description Replaces all rows in one step: readers see all of the old rows or all of the new. A schema replaces that of the table; without one the rows must fit it. A row with the `$rowID` of one that the table ever had keeps that identity; in CSV and TSV a column `$rowID` holds them.
          */
         put: operations["overwriteTable"];
         post?: never;
         /**
          * Delete a table
-         * @description Deletes the table with all its rows. It is no error if the table does not exist.
+         * @description With all its rows. That there is no such table is no error.
          */
         delete: operations["deleteTable"];
         options?: never;
         /**
          * Get a table
-         * @description The name, the schema, the number of rows, and the version as `ETag`.
+         * @description What it is called, its schema, how many rows it has, and its version as `ETag`.
          */
         head: operations["getTableHead"];
         /**
          * Rename a table, or change its columns
-         * @description Changes the name of the table and its columns: their display names, types and order. It also adds and removes columns. Whatever the body does not name stays as it is. All changes take effect in one step, however many rows the table has: first columns are removed, then changed, then added, and at last reordered. The values of a removed column are gone, even if a column with its ID is added again. If a value does not fit the new type of its column, the request is refused. With `onMisfit=clear` the cell becomes empty instead.
+         * @description Gives the table another name, and changes its columns: the names that they are shown under, their types and their order, and which there are. What the body does not name stays as it is. All of it takes effect in one step, however many rows there are: first columns go, then others change, then new ones come, and at last the order changes. The values of a removed column are gone, also if a column of this ID is added again. A type that not all values fit is refused, or with `onMisfit=clear` empties the cells that do not fit.
          */
         patch: operations["updateTable"];
         trace?: never;
@@ -93,23 +93,31 @@ export interface paths {
         };
         /**
          * List rows
-         * @description A page of the table's rows, in the order in which they were added. While rows remain, the answer has a `continuation`; the last page has none. A page may have fewer rows than `limit`. With `Accept: text/csv` it is CSV.
+         * @description A page of the table's rows, in the order in which they were added. While rows remain, the answer has a `continuation`; the last page has none. A page may have fewer rows than asked for. With `Accept: text/csv` it is CSV.
          */
         get: operations["listRows"];
         put?: never;
         /**
          * Add rows
-         * @description Adds all rows, or none of them if there is an error. A `$rowID` in a row is ignored.
+         * @description All of the rows, or none of them if there is an error. A `$rowID` in a row is ignored.
          */
         post: operations["addRows"];
-        delete?: never;
+        /**
+         * Delete the rows that meet a filter
+         * @description All of these rows, at most 10,000, or none. If somebody changes one of them meanwhile, they are read again; after five such tries the answer is 412. `{"and":[]}` is met by all rows.
+         */
+        delete: operations["deleteRows"];
         options?: never;
         /**
          * Get the version of a table's rows
-         * @description The version as `ETag`. It rises with each change of the table's data, so a client can ask again to find out about changes.
+         * @description The version as `ETag`. It rises with each change of the table's data: ask again to find out whether there was one.
          */
         head: operations["getRowsVersion"];
-        patch?: never;
+        /**
+         * Update the rows that meet a filter
+         * @description Sets the columns that the body names; null empties one. All of these rows, at most 10,000, or none. If somebody changes one of them meanwhile, they are read again; after five such tries the answer is 412. `{"and":[]}` is met by all rows.
+         */
+        patch: operations["updateRows"];
         trace?: never;
     };
     "/tables/{tableID}/batch": {
@@ -148,14 +156,14 @@ export interface paths {
         post?: never;
         /**
          * Delete a row
-         * @description It is no error if the row does not exist. `ETag` has the version of the table.
+         * @description That there is no such row is no error. The version of the table is in `ETag`.
          */
         delete: operations["deleteRow"];
         options?: never;
         head?: never;
         /**
          * Update a row
-         * @description Sets the columns that the body names; null empties a column. Other columns stay as they are. A `$rowID` in the body must be that of the row.
+         * @description Sets the columns that the body names; null empties one. The others stay as they are. A `$rowID` in the body must be that of the row.
          */
         patch: operations["updateRow"];
         trace?: never;
@@ -171,7 +179,7 @@ export interface paths {
         put?: never;
         /**
          * Query rows
-         * @description A page of the rows that meet a filter, or of their groups. All pages show one version of the table, which `ETag` names; the next page can be read for an hour. The answer includes all writes that were answered before. With `Accept: text/csv` it is CSV. With `continuation`, all parameters but `limit` are ignored.
+         * @description A page of the rows that meet a filter, or of their groups. It is of one version, which is in `ETag`, and so are the pages after it, for an hour. All writes are seen that were answered before. With `Accept: text/csv` it is CSV. Beside `continuation` only `limit` counts.
          */
         post: operations["queryRows"];
         delete?: never;
@@ -191,7 +199,7 @@ export interface paths {
         put?: never;
         /**
          * Query tables in SQL
-         * @description One SELECT in the SQL of DuckDB, over the tables of the team. It names a table by its ID, or by its name if no other table has that name. It reads all tables at one moment, at the versions in the answer, and sees all writes that were answered before. Besides its columns each table has `$rowID` and `$version`. Names are case-sensitive.
+         * @description One SELECT in the SQL of DuckDB, over the tables of the team. Each is named by its ID or, if no other has it, its name. All are read as of one moment, at the versions in the answer. All writes are seen that were answered before. Besides its columns each table has `$rowID` and `$version`. Names are told apart by case.
          */
         post: operations["querySql"];
         delete?: never;
@@ -209,7 +217,7 @@ export interface paths {
         };
         /**
          * Export rows
-         * @description All rows of the table as a file, or those that meet a filter. The file shows one version of the table, which `ETag` names. `$rowID` is the first column. JSON is a bare array, without `data`. The service writes the file while it sends it: if the connection breaks off, the file is incomplete.
+         * @description The rows of the table as a file: all of them, or those that meet a filter, at one version, which is in `ETag`. `$rowID` is its first column. JSON is a bare array, without `data`. The file is made while it is sent: a connection that breaks off before its end means that some of it is missing.
          */
         get: operations["exportTable"];
         put?: never;
@@ -230,7 +238,7 @@ export interface paths {
         get?: never;
         /**
          * Send a chunk of rows to a stash
-         * @description The first chunk creates the stash. For 48 hours from then on, unless the service is set otherwise, it can be imported in one step: as the rows of a new table, as rows added to a table, or in place of all rows of a table. Chunks may arrive in parallel and in any order. The rows are ordered by the serials of their chunks: as numbers if all serials of the stash are integers, otherwise by code point. A chunk replaces an earlier one with the same serial, so that it can be sent again. 500 to 1,000 rows in a chunk work well. When the stash is imported, its values are checked against the schema, and so are the `$rowID`s with which rows keep their identity in an overwrite. A team has at most 10,000 stashes, unless its plan or the service is set otherwise.
+         * @description The first chunk makes the stash, which can be imported for 48 hours from then on, unless the service is set otherwise: as the rows of a new table, of rows to be added, or of all rows of a table, in one step. Chunks may come in parallel and in any order: their serials order them, as numbers if all of a stash are integers, else by code point. A chunk takes the place of the one that came under its serial before, so that it can be sent again. 500 to 1,000 rows in each are good. Values are checked against a schema when the stash is imported, and so are the `$rowID`s that rows may come with to keep their identity in an overwrite. A team has at most 10,000 stashes, unless its plan or the service is set otherwise.
          */
         put: operations["putChunk"];
         post?: never;
@@ -252,7 +260,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a stash
-         * @description Deletes the stash with all its chunks. Tables that it was imported into keep their rows. It is no error if the stash does not exist.
+         * @description With all its chunks. Tables that it was imported into keep their rows. That there is no such stash is no error.
          */
         delete: operations["deleteStash"];
         options?: never;
@@ -269,7 +277,7 @@ export interface paths {
         };
         /**
          * List uploads
-         * @description A page of the team's uploads, newest first; at most 1,000. The token of an app sees the uploads of the app. While uploads remain, the answer has a `continuation`; the last page has none.
+         * @description A page of the team's uploads, newest first: 1,000 unless fewer are asked for; of the token of an app, those of the app. While uploads remain, the answer has a `continuation`; the last page has none.
          */
         get: operations["listUploads"];
         put?: never;
@@ -291,7 +299,7 @@ export interface paths {
         put?: never;
         /**
          * Create an upload
-         * @description Returns the URL to which the client sends the bytes of the file with `PUT`: with the `contentType` as `Content-Type`, without a token, and within 24 hours unless the service is set otherwise. Then the client completes the upload. An app exists once a team names it. A team has at most 1,000 uploads that are neither completed nor expired, and at most 100 GiB may arrive for them, unless its plan or the service is set otherwise.
+         * @description Gives the URL that the bytes of the file are sent to, with `PUT`, the `contentType` as `Content-Type` and no token, within 24 hours unless the service is set otherwise. Then the upload is completed. An app is there once a team names it. A team has at most 1000 uploads that are neither completed nor over, and at most 100 GiB may arrive for them, unless its plan or the service is set otherwise.
          */
         post: operations["createUpload"];
         delete?: never;
@@ -311,7 +319,7 @@ export interface paths {
         put?: never;
         /**
          * Complete an upload
-         * @description Returns the public URL of the file; each repetition returns the same one. A file that is too large, or exceeds the plan of the team, is deleted. A file whose URL is in no row of the team for 30 days, unless the service is set otherwise, is deleted too.
+         * @description Gives the public URL of the file; asked again, the same one. What is too large, or more than the plan of the team allows, is deleted. A file whose URL is in no row of the team for 30 days, unless the service is set otherwise, is deleted too.
          */
         post: operations["completeUpload"];
         delete?: never;
@@ -332,7 +340,7 @@ export interface paths {
         post?: never;
         /**
          * Withdraw a file
-         * @description Deletes the file of a completed upload. From then on its URL answers 404, and its bytes no longer count for the plan of the team. Caches may show the file until they ask again: see `Cache-Control` of the file. Rows that contain the URL keep it as text. An open upload is given up.
+         * @description Deletes the file of a completed upload: its URL is 404 from then on, and the plan of the team has its bytes back. Caches may show it until they ask again: see `Cache-Control` of the file. Rows that contain the URL keep it as text. An upload that was not completed is given up.
          */
         delete: operations["deleteUpload"];
         options?: never;
@@ -350,7 +358,7 @@ export interface paths {
         get?: never;
         /**
          * Send the bytes of a file
-         * @description Sends the bytes to the URL from the creation of the upload, which is signed and needs no token. They may be sent again until the upload is completed: the last complete ones count. The service reads two requests at once for an upload; a third one waits a while, and is then refused. If the service keeps files in S3, the URL points to S3 instead.
+         * @description To the URL that the upload was created with, which is signed and needs no token. They may be sent again until the upload is completed: the last that came whole count. Two requests are read at once for an upload; a third waits a while, and is refused then. Where the service keeps files in S3 the URL is one of S3 instead.
          */
         put: operations["putUploadBytes"];
         post?: never;
@@ -369,7 +377,7 @@ export interface paths {
         };
         /**
          * Get a file
-         * @description The public URL of a completed upload. Its bytes never change, but the file may be withdrawn. Caches ask again after an hour, unless the service is set otherwise. Browsers show pictures, sounds, videos and plain text, and save everything else. The service does not serve files of a suspended team.
+         * @description The public URL of a completed upload. Its bytes never change, but the file may be withdrawn: caches ask again after an hour, unless the service is set otherwise. Pictures, sounds, films and plain text are shown, everything else is saved. Files of a suspended team are not served.
          */
         get: operations["getFile"];
         put?: never;
@@ -378,7 +386,7 @@ export interface paths {
         options?: never;
         /**
          * Get a file
-         * @description The public URL of a completed upload. Its bytes never change, but the file may be withdrawn. Caches ask again after an hour, unless the service is set otherwise. Browsers show pictures, sounds, videos and plain text, and save everything else. The service does not serve files of a suspended team.
+         * @description The public URL of a completed upload. Its bytes never change, but the file may be withdrawn: caches ask again after an hour, unless the service is set otherwise. Pictures, sounds, films and plain text are shown, everything else is saved. Files of a suspended team are not served.
          */
         head: operations["getFileHead"];
         patch?: never;
@@ -393,7 +401,7 @@ export interface paths {
         };
         /**
          * List jobs
-         * @description A page of the team's jobs of the last 7 days, newest first: 1,000 unless fewer are asked for. The list has each request that was answered with the ID of a job. `GET /jobs/{jobID}` has its result. The token of an app sees the jobs of tokens of that app. A page may have fewer jobs than `limit` although it has a `continuation`.
+         * @description A page of the team's jobs of the last 7 days, newest first: 1,000 unless fewer are asked for. A request is among them once it was answered with the ID of a job. What it would have been answered is at `GET /jobs/{jobID}`. The token of an app sees what tokens of that app asked for. A page may have fewer jobs than were asked for while it has a `continuation`.
          */
         get: operations["listJobs"];
         put?: never;
@@ -413,7 +421,7 @@ export interface paths {
         };
         /**
          * Get a job
-         * @description The state of a request that was answered with the ID of a job. The service keeps jobs for 7 days.
+         * @description What has become of a request that was answered with a job's ID. Jobs are known for 7 days.
          */
         get: operations["getJob"];
         put?: never;
@@ -433,7 +441,7 @@ export interface paths {
         };
         /**
          * Get the progress of a job
-         * @description How many rows of the request have taken effect: none or all of them. `eventsAhead` counts the events in its part of the log that are still to be decided.
+         * @description How many rows of the request have taken effect: none or all of them. `eventsAhead` counts the requests of its part of the log that are still to be decided.
          */
         get: operations["getJobProgress"];
         put?: never;
@@ -453,7 +461,7 @@ export interface paths {
         };
         /**
          * Get the token of the request
-         * @description The team of the token, and what the token may do.
+         * @description Which team it is of, and what it may do.
          */
         get: operations["getToken"];
         put?: never;
@@ -472,8 +480,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the team's use of its quotas
-         * @description For each quota: how much the team uses, how much it may use, and what sets the limit. `logBytesPerDay` are bytes of the log today (UTC); bytes that other processes counted are some seconds old. The rate limits are those of the process that answers; the list is empty unless settings of the service add limits. Not for the token of an app.
+         * Get what the team uses of its quotas
+         * @description What the team uses of each quota, how much it may use, and what says so. `logBytesPerDay` are bytes of the log today (UTC), which other processes have counted up to some seconds ago. The rate limits are those of the process that answers; there are none unless the service was set so. Not for the token of an app.
          */
         get: operations["getUsage"];
         put?: never;
@@ -492,8 +500,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the team's activity in the last hour
-         * @description The activity minute by minute, the present minute last. Only the process that answers has counted it, and only since `since`. Also tells how far the service has processed the part of the log with the team's events. Answers of queries and exports count as bytes, but not as rows. A process counts for the 1,000 teams that were active most recently. Not for the token of an app.
+         * Get what the team has done in the last hour
+         * @description Minute by minute, the present one last, as the process that answers has counted it: other processes, and what was before `since`, are not in it. Also how far the part of the log with the team's events is processed. Answers of queries and exports count with their bytes, but not with their rows. A process counts for the 1,000 teams that were active last. Not for the token of an app.
          */
         get: operations["getActivity"];
         put?: never;
@@ -537,7 +545,7 @@ export interface paths {
         };
         /**
          * Get a team
-         * @description A team, and for each quota how much the team uses, how much it may use, and what sets the limit. Bytes of the log count for today (UTC).
+         * @description A team, and for each quota what it uses, how much it may use, and what says so. Bytes of the log are those of today (UTC).
          */
         get: operations["getTeam"];
         put?: never;
@@ -563,7 +571,7 @@ export interface paths {
         head?: never;
         /**
          * Set the plan of a team
-         * @description Sets limits of the team. Limits that are left out stay as they are.
+         * @description Limits what the team may have. Limits that are not named stay as they are.
          */
         patch: operations["setPlan"];
         trace?: never;
@@ -579,7 +587,7 @@ export interface paths {
         put?: never;
         /**
          * Suspend a team
-         * @description From then on the service answers 402 for its tables and the URLs of its files.
+         * @description Its tables, and the URLs of its files, are answered 402 from then on.
          */
         post: operations["suspendTeam"];
         delete?: never;
@@ -617,13 +625,13 @@ export interface paths {
         };
         /**
          * List the tokens of a team
-         * @description Includes revoked and expired tokens. Ordered by their creation.
+         * @description Those that were revoked or have expired too, in the order in which they were created.
          */
         get: operations["listTeamTokens"];
         put?: never;
         /**
          * Create a token of a team
-         * @description No other answer shows the token.
+         * @description The answer is the only one that shows the token.
          */
         post: operations["createTeamToken"];
         delete?: never;
@@ -641,13 +649,13 @@ export interface paths {
         };
         /**
          * List the tokens of operators
-         * @description Includes revoked and expired tokens. Ordered by their creation.
+         * @description Those that were revoked or have expired too, in the order in which they were created.
          */
         get: operations["listOperatorTokens"];
         put?: never;
         /**
          * Create a token of an operator
-         * @description No other answer shows the token. The token works only on paths under `/admin`.
+         * @description The answer is the only one that shows the token. It is good for `/admin`, and for nothing else.
          */
         post: operations["createOperatorToken"];
         delete?: never;
@@ -668,7 +676,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a token
-         * @description Revokes a token of a team or of an operator. The service refuses it within two seconds, even while the log accepts no events.
+         * @description A token of a team, or of an operator. It is refused within two seconds, even while the log takes no events.
          */
         delete: operations["revokeToken"];
         options?: never;
@@ -685,7 +693,7 @@ export interface paths {
         };
         /**
          * List the partitions of the log
-         * @description All partitions, whichever process projects them: how far each is projected, and why it has halted.
+         * @description All of them, whichever process projects them: how far each is projected, and why it has halted.
          */
         get: operations["listPartitions"];
         put?: never;
@@ -705,7 +713,7 @@ export interface paths {
         };
         /**
          * List the teams in quarantine
-         * @description Each team with the event that failed and the reason, the oldest first.
+         * @description With the event that failed and why, the oldest first.
          */
         get: operations["listQuarantine"];
         put?: never;
@@ -727,7 +735,7 @@ export interface paths {
         put?: never;
         /**
          * Release a team from quarantine
-         * @description Projects the held events of the team, and ends its quarantine. Remove the cause first. A team that is not in quarantine stays as it is. If the connection breaks off, the next request continues from there.
+         * @description Projects the events of the team that were held, once the cause is removed, and lets it go on. A team that is in no quarantine stays as it is. If the request is cut off, the next one goes on from there.
          */
         post: operations["releaseTeam"];
         delete?: never;
@@ -744,8 +752,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Check that the process is running
-         * @description The process is running if it answers.
+         * Whether the process runs
+         * @description It does if it answers.
          */
         get: operations["getLiveness"];
         put?: never;
@@ -753,8 +761,8 @@ export interface paths {
         delete?: never;
         options?: never;
         /**
-         * Check that the process is running
-         * @description The process is running if it answers.
+         * Whether the process runs
+         * @description It does if it answers.
          */
         head: operations["getLivenessHead"];
         patch?: never;
@@ -768,8 +776,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Check that the process accepts requests
-         * @description If it does not, the message of the 503 says why.
+         * Whether the process takes requests
+         * @description The message of 503 says why it does not.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -777,8 +785,8 @@ export interface paths {
         delete?: never;
         options?: never;
         /**
-         * Check that the process accepts requests
-         * @description If it does not, the message of the 503 says why.
+         * Whether the process takes requests
+         * @description The message of 503 says why it does not.
          */
         head: operations["getReadinessHead"];
         patch?: never;
@@ -793,7 +801,7 @@ export interface paths {
         };
         /**
          * The console
-         * @description For people who open the address of the service in a browser. The page loads everything from this service.
+         * @description For people who open the address of the service in a browser. All that the page needs comes from here.
          */
         get: operations["getRoot"];
         put?: never;
@@ -802,7 +810,7 @@ export interface paths {
         options?: never;
         /**
          * The console
-         * @description For people who open the address of the service in a browser. The page loads everything from this service.
+         * @description For people who open the address of the service in a browser. All that the page needs comes from here.
          */
         head: operations["getRootHead"];
         patch?: never;
@@ -817,7 +825,7 @@ export interface paths {
         };
         /**
          * A file of the console
-         * @description A script or style sheet of the console. A file never changes: its name contains a hash of its content.
+         * @description What the console is made of. A file never changes: its name has a hash of its content in it.
          */
         get: operations["getConsoleFile"];
         put?: never;
@@ -826,7 +834,7 @@ export interface paths {
         options?: never;
         /**
          * A file of the console
-         * @description A script or style sheet of the console. A file never changes: its name contains a hash of its content.
+         * @description What the console is made of. A file never changes: its name has a hash of its content in it.
          */
         head: operations["getConsoleFileHead"];
         patch?: never;
@@ -864,8 +872,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A page to read and try out this document
-         * @description A page for browsers. It loads everything from this service.
+         * This document to be read, and tried out
+         * @description A page for browsers. All that it needs comes from here.
          */
         get: operations["getDocumentation"];
         put?: never;
@@ -873,8 +881,8 @@ export interface paths {
         delete?: never;
         options?: never;
         /**
-         * A page to read and try out this document
-         * @description A page for browsers. It loads everything from this service.
+         * This document to be read, and tried out
+         * @description A page for browsers. All that it needs comes from here.
          */
         head: operations["getDocumentationHead"];
         patch?: never;
@@ -889,7 +897,7 @@ export interface paths {
         };
         /**
          * A file of the page
-         * @description A script or style sheet of the page for browsers.
+         * @description What the page for browsers is made of.
          */
         get: operations["getDocumentationFile"];
         put?: never;
@@ -898,7 +906,7 @@ export interface paths {
         options?: never;
         /**
          * A file of the page
-         * @description A script or style sheet of the page for browsers.
+         * @description What the page for browsers is made of.
          */
         head: operations["getDocumentationFileHead"];
         patch?: never;
@@ -966,19 +974,19 @@ export interface components {
             version: string;
             /**
              * Format: date-time
-             * @description When the table was created.
+             * @description When it was created.
              */
             created: string;
-            /** @description How many rows the table has. */
+            /** @description How many rows it has. */
             rows: number;
-            /** @description The columns of the table, in order. */
+            /** @description Its columns in their order. */
             schema: {
                 columns: components["schemas"]["Column"][];
             };
-            /** @description The apps that the table is linked to. */
+            /** @description The apps that it was linked to. */
             appIDs: string[];
         };
-        /** @description A column. Requests may use the same form. */
+        /** @description As a request may have it too. */
         Column: {
             id: string;
             displayName?: string;
@@ -995,11 +1003,11 @@ export interface components {
         ColumnMisfits: {
             /** @description The ID of the column. */
             id: string;
-            /** @description How many cells of the column do not fit. */
+            /** @description How many of its cells do not fit. */
             cells: number;
-            /** @description The ID of the first row with such a cell. */
+            /** @description The row of the first one. */
             rowID: string;
-            /** @description The value of that cell as JSON text, cut to 60 characters. */
+            /** @description The value there as JSON text, cut to 60 characters. */
             value: string;
         };
         /** @description A row: its ID, and the values of its columns by column ID. Empty columns are left out. */
@@ -1011,13 +1019,13 @@ export interface components {
                 [key: string]: unknown;
             };
         };
-        /** @description The condition that rows must meet. */
+        /** @description Which rows are asked for. */
         Condition: {
             /** @description The ID of a column, or `$rowID`. */
             column: string;
             /** @enum {string} */
             op: "eq" | "ne" | "lt" | "lte" | "gt" | "gte" | "has";
-            /** @description The value to compare the cells with. It must fit the type of the column. */
+            /** @description What the cells are compared with: it must fit the column. */
             value: string | number | boolean | unknown[] | {
                 [key: string]: unknown;
             };
@@ -1026,7 +1034,7 @@ export interface components {
             column: string;
             /** @enum {string} */
             op: "contains" | "startsWith" | "endsWith";
-            /** @description The text that the cells contain, begin with or end with. */
+            /** @description What the cells contain, begin with or end with. */
             value: string;
             ignoreCase?: boolean;
         } | {
@@ -1034,7 +1042,7 @@ export interface components {
             column: string;
             /** @constant */
             op: "in";
-            /** @description The values of which the cell must have one. Each must fit the type of the column. */
+            /** @description One of these values: each must fit the column. */
             value: (string | number | boolean | unknown[] | {
                 [key: string]: unknown;
             })[];
@@ -1050,7 +1058,7 @@ export interface components {
         } | {
             not: components["schemas"]["Condition"];
         };
-        /** @description A column to sort by. Use this form if the ID begins with a minus. */
+        /** @description A column that rows are sorted by, also one whose ID begins with a minus. */
         SortKey: {
             column: string;
             descending?: boolean;
@@ -1060,7 +1068,7 @@ export interface components {
             id: string;
             appID: string;
             /**
-             * @description `withdrawn`: the upload was deleted or refused, or expired before it was completed, or no row had the URL of its file for too long.
+             * @description `withdrawn`: deleted or refused, or its time was over before it was completed, or its file was in no row for too long.
              * @enum {string}
              */
             status: "open" | "complete" | "withdrawn";
@@ -1070,12 +1078,12 @@ export interface components {
             created: string;
             /**
              * Format: date-time
-             * @description For an open upload: when it expires.
+             * @description Of an open one: until when it can be completed.
              */
             expires?: string;
-            /** @description For a complete upload: the bytes of its file. */
+            /** @description Of a complete one: the bytes of its file. */
             size?: number;
-            /** @description For a complete upload: the public URL of its file. */
+            /** @description Of a complete one: the public URL of its file. */
             url?: string;
         };
         /** @description The file to upload. Other members are ignored. */
@@ -1096,16 +1104,16 @@ export interface components {
         ListedJob: {
             /** @description The ID of the job. */
             id: string;
-            /** @description The `operationId` of the request. */
+            /** @description The operation that was asked for, by its `operationId`. */
             operation: string;
             /**
              * Format: date-time
-             * @description When the service received the request.
+             * @description When it was asked for.
              */
             created: string;
-            /** @description The table that the job changes or has created; null if there is none, or it was deleted. */
+            /** @description The table that it is about, or has created; null if there is none, or not any more. */
             tableID: string | null;
-            /** @description The stash that the job imports from or writes to; null if there is none. */
+            /** @description The stash whose rows are imported, or that is written to; null if there is none. */
             stashID: string | null;
             /** @enum {string} */
             status: "running" | "succeeded" | "failed";
@@ -1119,10 +1127,10 @@ export interface components {
             /** @enum {string} */
             phase: "waiting" | "done" | "failed";
             rowsDone: number;
-            /** @description Null while it is unknown. */
+            /** @description Null where it is not known yet. */
             rowsTotal: number | null;
             eventsAhead?: number;
-            /** @description The value that `Tablog-Dropped-Cells` would have had. */
+            /** @description What `Tablog-Dropped-Cells` would have said. */
             cellsDropped?: number;
         };
         Job: {
@@ -1131,7 +1139,7 @@ export interface components {
         } | {
             /** @constant */
             status: "succeeded";
-            /** @description The `data` that the answer to the request would have had. */
+            /** @description What the request would have been answered in `data`. */
             result: {
                 /**
                  * Format: uuid
@@ -1146,7 +1154,7 @@ export interface components {
                 rowIDs: string[];
             } | {
                 uploadID: string;
-                /** @description Left out for a token that may only read, or that is limited to another app than that of the upload. */
+                /** @description Not for a token that is for reading only, or for another app than the upload. */
                 uploadLocation?: string;
             } | {
                 url: string;
@@ -1162,18 +1170,18 @@ export interface components {
             used: number;
             /** @description Null: there is no limit. */
             max: number | null;
-            /** @description What sets the limit: the plan of the team, or the service for all teams. Null: there is no limit. */
+            /** @description The plan of the team, or else the service, for all teams; null: there is no limit. */
             setBy: ("plan" | "service") | null;
         };
         RateLimit: {
             /** @enum {string} */
             name: "requests" | "rows" | "bytes" | "imports";
-            /** @description Maximum of units in a window: requests, rows written, bytes of bodies, or imports of stashes. */
+            /** @description The most units in a window: requests, rows written, bytes of bodies, or imports of stashes. */
             max: number;
             windowSeconds: number;
-            /** @description How many units are left in the process that answers. */
+            /** @description How many units the process that answers has left. */
             left: number;
-            /** @description In how many seconds the window ends. */
+            /** @description For how many more seconds. */
             resetSeconds: number;
         };
         ActiveMinute: {
@@ -1189,9 +1197,9 @@ export interface components {
             };
             /** @description Rows of writes that have taken effect. */
             rowsWritten: number;
-            /** @description Rows that were read singly or in pages. */
+            /** @description Rows that were read one by one, or in pages. */
             rowsRead: number;
-            /** @description Bytes as the client sent them: with headers, and possibly compressed. */
+            /** @description As sent: with headers, and compressed if they were. */
             bytesReceived: number;
             bytesSent: number;
         };
@@ -1228,7 +1236,7 @@ export interface components {
             uploadBytes: number;
             /** @description Null: no limit. */
             uploadBytesMax: number | null;
-            /** @description When the team was put into quarantine; null if it is not in quarantine. */
+            /** @description Since when it is in quarantine; null: it is not. */
             quarantinedSince: string | null;
             quotas: {
                 rows: {
@@ -1289,7 +1297,7 @@ export interface components {
                 };
             };
         };
-        /** @description Limits of a team. A limit that is left out stays as it is. Null: the plan sets no limit, and the setting of the service applies. */
+        /** @description Limits of a team. What is left out stays as it is; null: the plan sets no limit, and the settings of the service count. */
         PlanChange: {
             rowsMax?: number | null;
             tablesMax?: number | null;
@@ -1306,26 +1314,26 @@ export interface components {
             name: string;
             /**
              * Format: date-time
-             * @description When the token was created.
+             * @description When it was made.
              */
             created: string;
-            /** @description Its last characters; null if an earlier version of the service created it. */
+            /** @description Its last characters; null: an earlier version of the service made it. */
             endsIn: string | null;
             revoked: boolean;
             expires: string | null;
-            /** @description To the minute. */
+            /** @description Known to the minute. */
             lastUsed: string | null;
             readOnly: boolean;
             appID: string | null;
         };
         NewToken: {
-            /** @description The purpose of the token. By default the name has its time of creation and its last characters. */
+            /** @description What it is for. Without it, the token is named by its creation and its last characters. */
             name?: string;
-            /** @description When the token expires; null: never. */
+            /** @description From when on it is refused; null: never. */
             expires?: string | null;
-            /** @description Whether the token may only read. */
+            /** @description Whether it may change nothing. */
             readOnly?: boolean;
-            /** @description The only app that the token reaches; null: the whole team. */
+            /** @description The only app that it is for; null: all of the team. */
             appID?: string | null;
         };
         OperatorToken: {
@@ -1334,20 +1342,20 @@ export interface components {
             name: string;
             /**
              * Format: date-time
-             * @description When the token was created.
+             * @description When it was made.
              */
             created: string;
-            /** @description Its last characters; null if an earlier version of the service created it. */
+            /** @description Its last characters; null: an earlier version of the service made it. */
             endsIn: string | null;
             revoked: boolean;
             expires: string | null;
-            /** @description To the minute. */
+            /** @description Known to the minute. */
             lastUsed: string | null;
         };
         NewOperatorToken: {
-            /** @description The purpose of the token. By default the name has its time of creation and its last characters. */
+            /** @description What it is for. Without it, the token is named by its creation and its last characters. */
             name?: string;
-            /** @description When the token expires; null: never. */
+            /** @description From when on it is refused; null: never. */
             expires?: string | null;
         };
         Partition: {
@@ -1356,15 +1364,15 @@ export interface components {
             logEnd: string;
             /** @description The next offset to be projected. */
             projected: string;
-            /** @description How many events are still to be projected. */
+            /** @description How many events are not projected yet. */
             behind: number;
             /** @description The version of the next event to be projected. */
             version: string;
             /** @description The fencing token of the process that projects the partition. It rises with each takeover. */
             epoch: string;
-            /** @description Why the partition has halted; null if it has not. */
+            /** @description Why the partition has halted; null: it has not. */
             halted: string | null;
-            /** @description Whether it has halted because its log lacks events that were projected. */
+            /** @description Whether it has halted because its log lacks what was projected. */
             contradicted: boolean;
             /** @description The teams in quarantine. */
             quarantined: string[];
@@ -1383,12 +1391,12 @@ export interface components {
             /** Format: date-time */
             since: string;
             reason: string;
-            /** @description How many events of all teams the partition has got since then. At most so many of this team are held. */
+            /** @description How many events of all teams of the partition came since: no more are held. */
             eventsSince: string;
         };
     };
     responses: {
-        /** @description `request_validation_error`: The request is malformed. The message says where. */
+        /** @description `request_validation_error`: The request is malformed. The message names the place. */
         "400.request_validation_error": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1406,7 +1414,7 @@ export interface components {
                 };
             };
         };
-        /** @description `method_not_allowed`: The path does not have this method. `Allow` lists its methods. */
+        /** @description `method_not_allowed`: The path does not know the method. `Allow` has those that it knows. */
         "405.method_not_allowed": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1425,7 +1433,7 @@ export interface components {
                 };
             };
         };
-        /** @description `not_acceptable`: `Accept` names only media types in which this path has no answer. The message lists the media types that it has. */
+        /** @description `not_acceptable`: `Accept` names only media types that the answer does not have. The message says which it has. */
         "406.not_acceptable": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1443,7 +1451,7 @@ export interface components {
                 };
             };
         };
-        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service. Or the address of the client has sent too many requests without a valid token, or to paths that need none. This try changed nothing. `Retry-After` says when to try again. */
+        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token, or to paths that need none, came from the address of the client. Nothing was changed by this try. `Retry-After` says when to try again. */
         "429.rate_limited": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1462,7 +1470,7 @@ export interface components {
                 };
             };
         };
-        /** @description `internal_error`: The service failed. Its log has the details under the ID in the message. */
+        /** @description `internal_error`: Something went wrong in the service. It is in its log, under the ID of the request. */
         "500.internal_error": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1480,7 +1488,7 @@ export interface components {
                 };
             };
         };
-        /** @description `forbidden`: The token may not do this: it may only read, it is limited to another app, or the request needs a token of the whole team or of an operator (or, for an operator, a token of a team). Or the URL of a file is not signed, or its signature has expired. */
+        /** @description `forbidden`: The token may not do this: it is for reading only, for another app, for one app where all of the team is asked for, or of a team where one of an operator is needed, or the other way round. Of an address for files: it is not signed, or no longer valid. */
         "403.forbidden": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1498,7 +1506,7 @@ export interface components {
                 };
             };
         };
-        /** @description `request_error`: The bearer token is missing, unknown, revoked or expired. */
+        /** @description `request_error`: The bearer token is missing, does not exist or is incorrect. */
         "404.request_error": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1516,7 +1524,7 @@ export interface components {
                 };
             };
         };
-        /** @description `service_unavailable`: The service is too busy, or is starting, or cannot reach a part of itself. Or the team is in quarantine: it waits until an operator releases it. The message says which. This try changed nothing. */
+        /** @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed by this try. */
         "503.service_unavailable": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1536,13 +1544,13 @@ export interface components {
             };
         };
         /**
-         * @description `request_validation_error`: The request is malformed. The message says where.
+         * @description `request_validation_error`: The request is malformed. The message names the place.
          *
-         *     `idempotency_key_reused`: The `Idempotency-Key` was used for another request in the last seven days.
+         *     `idempotency_key_reused`: The `Idempotency-Key` was used for another request.
          *
-         *     `limit_exceeded`: A table, a stash, a row, a cell or a query is larger than the limit. Or the team has reached a default limit of the service: tables, stashes, open uploads, open bodies, or bytes written today. The message names the limit.
+         *     `limit_exceeded`: A limit of tables, stashes, rows or cells is exceeded, or the team has as many tables, stashes, open uploads or open bodies as the service allows by default, or has written as many bytes today.
          *
-         *     `stash_not_found`: There is no such stash. It may have been deleted, or have expired.
+         *     `stash_not_found`: There is no such stash, or no longer.
          */
         "400.request_validation_error.idempotency_key_reused.limit_exceeded.stash_not_found": {
             headers: {
@@ -1561,7 +1569,7 @@ export interface components {
                 };
             };
         };
-        /** @description `payment_required`: The team is suspended, or a quota of its plan is used up: rows, tables, stashes, open bodies, open uploads and their bytes, bytes of files, or bytes of the log today. The message names the quota, how much is used and how much is allowed. */
+        /** @description `payment_required`: The team is suspended, or a quota of its plan is used up: rows, tables, stashes, open bodies, open uploads and their bytes, bytes of files, or bytes of the log today. The message says which, how much is used, and how much is allowed. */
         "402.payment_required": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1579,7 +1587,7 @@ export interface components {
                 };
             };
         };
-        /** @description `request_timeout`: The body arrived too slowly, or took too long. The service closes the connection. This try changed nothing. */
+        /** @description `request_timeout`: The body arrives too slowly, or took too long. The connection is closed. Nothing was changed by this try. */
         "408.request_timeout": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1597,7 +1605,7 @@ export interface components {
                 };
             };
         };
-        /** @description `payload_too_large`: The body or the uploaded file is larger than the service accepts. */
+        /** @description `payload_too_large`: The body is too large. */
         "413.payload_too_large": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1616,11 +1624,11 @@ export interface components {
             };
         };
         /**
-         * @description `column_id_not_found`: The request names a column that the table does not have.
+         * @description `column_id_not_found`: A column is not in the schema of the table.
          *
          *     `column_has_invalid_value`: A value does not fit the type of its column.
          *
-         *     `column_id_reserved`: The service uses the column ID itself.
+         *     `column_id_reserved`: A column ID is reserved.
          *
          *     `column_id_not_unique`: A column ID occurs twice in the schema.
          */
@@ -1642,9 +1650,9 @@ export interface components {
             };
         };
         /**
-         * @description `service_unavailable`: The service is too busy, or is starting, or cannot reach a part of itself. Or the team is in quarantine: it waits until an operator releases it. The message says which. This try changed nothing.
+         * @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed by this try.
          *
-         *     `outcome_unknown`: The outcome did not arrive in time: the request may or may not take effect. Or a limit of bytes or of disk space turned this try away, and an earlier try with the same `Idempotency-Key` may still take effect. Send the request again with the same key, or ask `GET /jobs/{jobID}` with the ID in the header `Job-ID`.
+         *     `outcome_unknown`: Whether the request took effect was not known in time. Or this try was turned away, by a limit of bytes or of disk space, and an earlier one with the same `Idempotency-Key` may still take effect. `Job-ID` has the ID under which to ask.
          */
         "503.service_unavailable.outcome_unknown": {
             headers: {
@@ -1667,7 +1675,7 @@ export interface components {
             };
         };
         /**
-         * @description `request_error`: The bearer token is missing, unknown, revoked or expired.
+         * @description `request_error`: The bearer token is missing, does not exist or is incorrect.
          *
          *     `table_not_found`: The team has no such table.
          */
@@ -1688,7 +1696,7 @@ export interface components {
                 };
             };
         };
-        /** @description `precondition_failed`: The row or the table has changed since the version in `If-Match`. */
+        /** @description `precondition_failed`: It has changed since the version in `If-Match`. */
         "412.precondition_failed": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1706,7 +1714,7 @@ export interface components {
                 };
             };
         };
-        /** @description `request_validation_error`: The request is malformed. The message says where. */
+        /** @description `request_validation_error`: The request is malformed. The message names the place. */
         "400.request_validation_error.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1716,7 +1724,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `payment_required`: The team is suspended, or a quota of its plan is used up: rows, tables, stashes, open bodies, open uploads and their bytes, bytes of files, or bytes of the log today. The message names the quota, how much is used and how much is allowed. */
+        /** @description `payment_required`: The team is suspended, or a quota of its plan is used up: rows, tables, stashes, open bodies, open uploads and their bytes, bytes of files, or bytes of the log today. The message says which, how much is used, and how much is allowed. */
         "402.payment_required.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1726,7 +1734,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `forbidden`: The token may not do this: it may only read, it is limited to another app, or the request needs a token of the whole team or of an operator (or, for an operator, a token of a team). Or the URL of a file is not signed, or its signature has expired. */
+        /** @description `forbidden`: The token may not do this: it is for reading only, for another app, for one app where all of the team is asked for, or of a team where one of an operator is needed, or the other way round. Of an address for files: it is not signed, or no longer valid. */
         "403.forbidden.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1737,7 +1745,7 @@ export interface components {
             content?: never;
         };
         /**
-         * @description `request_error`: The bearer token is missing, unknown, revoked or expired.
+         * @description `request_error`: The bearer token is missing, does not exist or is incorrect.
          *
          *     `table_not_found`: The team has no such table.
          */
@@ -1750,7 +1758,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `method_not_allowed`: The path does not have this method. `Allow` lists its methods. */
+        /** @description `method_not_allowed`: The path does not know the method. `Allow` has those that it knows. */
         "405.method_not_allowed.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1761,7 +1769,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `not_acceptable`: `Accept` names only media types in which this path has no answer. The message lists the media types that it has. */
+        /** @description `not_acceptable`: `Accept` names only media types that the answer does not have. The message says which it has. */
         "406.not_acceptable.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1771,7 +1779,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service. Or the address of the client has sent too many requests without a valid token, or to paths that need none. This try changed nothing. `Retry-After` says when to try again. */
+        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token, or to paths that need none, came from the address of the client. Nothing was changed by this try. `Retry-After` says when to try again. */
         "429.rate_limited.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1782,7 +1790,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `internal_error`: The service failed. Its log has the details under the ID in the message. */
+        /** @description `internal_error`: Something went wrong in the service. It is in its log, under the ID of the request. */
         "500.internal_error.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1792,7 +1800,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `service_unavailable`: The service is too busy, or is starting, or cannot reach a part of itself. Or the team is in quarantine: it waits until an operator releases it. The message says which. This try changed nothing. */
+        /** @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed by this try. */
         "503.service_unavailable.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1804,11 +1812,11 @@ export interface components {
             content?: never;
         };
         /**
-         * @description `request_validation_error`: The request is malformed. The message says where.
+         * @description `request_validation_error`: The request is malformed. The message names the place.
          *
-         *     `idempotency_key_reused`: The `Idempotency-Key` was used for another request in the last seven days.
+         *     `idempotency_key_reused`: The `Idempotency-Key` was used for another request.
          *
-         *     `limit_exceeded`: A table, a stash, a row, a cell or a query is larger than the limit. Or the team has reached a default limit of the service: tables, stashes, open uploads, open bodies, or bytes written today. The message names the limit.
+         *     `limit_exceeded`: A limit of tables, stashes, rows or cells is exceeded, or the team has as many tables, stashes, open uploads or open bodies as the service allows by default, or has written as many bytes today.
          */
         "400.request_validation_error.idempotency_key_reused.limit_exceeded": {
             headers: {
@@ -1828,11 +1836,11 @@ export interface components {
             };
         };
         /**
-         * @description `request_validation_error`: The request is malformed. The message says where.
+         * @description `request_validation_error`: The request is malformed. The message names the place.
          *
-         *     `continuation_expired`: The rows that the next page belongs to were replaced more than an hour ago, or the copy that answered the query is gone.
+         *     `continuation_expired`: The rows that the page belongs to were replaced too long ago.
          *
-         *     `limit_exceeded`: A table, a stash, a row, a cell or a query is larger than the limit. Or the team has reached a default limit of the service: tables, stashes, open uploads, open bodies, or bytes written today. The message names the limit.
+         *     `limit_exceeded`: A limit of tables, stashes, rows or cells is exceeded, or the team has as many tables, stashes, open uploads or open bodies as the service allows by default, or has written as many bytes today.
          */
         "400.request_validation_error.continuation_expired.limit_exceeded": {
             headers: {
@@ -1851,7 +1859,7 @@ export interface components {
                 };
             };
         };
-        /** @description `query_timeout`: The query took longer than the service allows. */
+        /** @description `query_timeout`: The query takes longer than a query may. */
         "408.query_timeout": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1870,7 +1878,7 @@ export interface components {
             };
         };
         /**
-         * @description `column_id_not_found`: The request names a column that the table does not have.
+         * @description `column_id_not_found`: A column is not in the schema of the table.
          *
          *     `column_has_invalid_value`: A value does not fit the type of its column.
          */
@@ -1892,7 +1900,7 @@ export interface components {
             };
         };
         /**
-         * @description `request_error`: The bearer token is missing, unknown, revoked or expired.
+         * @description `request_error`: The bearer token is missing, does not exist or is incorrect.
          *
          *     `table_not_found`: The team has no such table.
          *
@@ -1916,11 +1924,11 @@ export interface components {
             };
         };
         /**
-         * @description `column_id_not_found`: The request names a column that the table does not have.
+         * @description `column_id_not_found`: A column is not in the schema of the table.
          *
          *     `column_has_invalid_value`: A value does not fit the type of its column.
          *
-         *     `column_id_reserved`: The service uses the column ID itself.
+         *     `column_id_reserved`: A column ID is reserved.
          */
         "422.column_id_not_found.column_has_invalid_value.column_id_reserved": {
             headers: {
@@ -1940,9 +1948,9 @@ export interface components {
             };
         };
         /**
-         * @description `request_timeout`: The body arrived too slowly, or took too long. The service closes the connection. This try changed nothing.
+         * @description `request_timeout`: The body arrives too slowly, or took too long. The connection is closed. Nothing was changed by this try.
          *
-         *     `query_timeout`: The query took longer than the service allows.
+         *     `query_timeout`: The query takes longer than a query may.
          */
         "408.request_timeout.query_timeout": {
             headers: {
@@ -1962,11 +1970,11 @@ export interface components {
             };
         };
         /**
-         * @description `request_validation_error`: The request is malformed. The message says where.
+         * @description `request_validation_error`: The request is malformed. The message names the place.
          *
-         *     `query_invalid`: The SQL is not one SELECT, uses something that is not allowed here, or does not fit the tables. The message says which.
+         *     `query_invalid`: The SQL is no SELECT that is possible here, or does not fit the tables. The message is that of the engine, or says what is not possible.
          *
-         *     `limit_exceeded`: A table, a stash, a row, a cell or a query is larger than the limit. Or the team has reached a default limit of the service: tables, stashes, open uploads, open bodies, or bytes written today. The message names the limit.
+         *     `limit_exceeded`: A limit of tables, stashes, rows or cells is exceeded, or the team has as many tables, stashes, open uploads or open bodies as the service allows by default, or has written as many bytes today.
          */
         "400.request_validation_error.query_invalid.limit_exceeded": {
             headers: {
@@ -2004,9 +2012,9 @@ export interface components {
             };
         };
         /**
-         * @description `request_validation_error`: The request is malformed. The message says where.
+         * @description `request_validation_error`: The request is malformed. The message names the place.
          *
-         *     `limit_exceeded`: A table, a stash, a row, a cell or a query is larger than the limit. Or the team has reached a default limit of the service: tables, stashes, open uploads, open bodies, or bytes written today. The message names the limit.
+         *     `limit_exceeded`: A limit of tables, stashes, rows or cells is exceeded, or the team has as many tables, stashes, open uploads or open bodies as the service allows by default, or has written as many bytes today.
          */
         "400.request_validation_error.limit_exceeded": {
             headers: {
@@ -2028,7 +2036,7 @@ export interface components {
         /**
          * @description `column_id_not_unique`: A column ID occurs twice in the schema.
          *
-         *     `column_id_reserved`: The service uses the column ID itself.
+         *     `column_id_reserved`: A column ID is reserved.
          */
         "422.column_id_not_unique.column_id_reserved": {
             headers: {
@@ -2048,7 +2056,7 @@ export interface components {
             };
         };
         /**
-         * @description `request_error`: The bearer token is missing, unknown, revoked or expired.
+         * @description `request_error`: The bearer token is missing, does not exist or is incorrect.
          *
          *     `upload_not_found`: The team has no such upload.
          */
@@ -2069,7 +2077,7 @@ export interface components {
                 };
             };
         };
-        /** @description `upload_incomplete`: The upload cannot be completed, because not all bytes of the file have arrived. */
+        /** @description `upload_incomplete`: Not all of the file has arrived. */
         "409.upload_incomplete": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -2105,7 +2113,7 @@ export interface components {
                 };
             };
         };
-        /** @description `upload_completed`: The upload is complete already, so its file cannot be sent again. */
+        /** @description `upload_completed`: The upload is complete already. */
         "409.upload_completed": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -2141,7 +2149,7 @@ export interface components {
                 };
             };
         };
-        /** @description `range_not_satisfiable`: The file does not have the part that `Range` asks for. `Content-Range` has the length of the file. */
+        /** @description `range_not_satisfiable`: The file has no such part. `Content-Range` says how long it is. */
         "416.range_not_satisfiable": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -2170,7 +2178,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `range_not_satisfiable`: The file does not have the part that `Range` asks for. `Content-Range` has the length of the file. */
+        /** @description `range_not_satisfiable`: The file has no such part. `Content-Range` says how long it is. */
         "416.range_not_satisfiable.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -2182,7 +2190,7 @@ export interface components {
             content?: never;
         };
         /**
-         * @description `request_error`: The bearer token is missing, unknown, revoked or expired.
+         * @description `request_error`: The bearer token is missing, does not exist or is incorrect.
          *
          *     `job_not_found`: The team has no such job.
          */
@@ -2204,7 +2212,7 @@ export interface components {
             };
         };
         /**
-         * @description `request_error`: The bearer token is missing, unknown, revoked or expired.
+         * @description `request_error`: The bearer token is missing, does not exist or is incorrect.
          *
          *     `team_not_found`: There is no such team.
          */
@@ -2226,7 +2234,7 @@ export interface components {
             };
         };
         /**
-         * @description `request_error`: The bearer token is missing, unknown, revoked or expired.
+         * @description `request_error`: The bearer token is missing, does not exist or is incorrect.
          *
          *     `token_not_found`: There is no such token.
          */
@@ -2252,72 +2260,72 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description The ID of the request in the log of the service.
+         * @description The ID under which the log of the service has the request.
          * @example 4bZ2vQkM-1f
          */
         "Request-ID": string;
         /**
-         * @description The limits of the team, if the service has any: `q` requests, rows written, bytes of bodies, or imports of stashes, in a window of `w` seconds.
+         * @description The limits of the team, where the service has any: `q` requests, rows written, bytes of bodies, or imports of stashes, in a window of `w` seconds.
          * @example "requests";q=100;w=60, "rows";q=50000;qu="rows";w=60
          */
         "RateLimit-Policy": string;
         /**
-         * @description How much the team has left of each limit: `r` requests, rows, bytes or imports, for the next `t` seconds.
+         * @description What is left to the team of each limit: `r` requests, rows, bytes or imports, for the next `t` seconds.
          * @example "requests";r=50;t=30, "rows";r=50000;t=60
          */
         RateLimit: string;
         /**
-         * @description The methods of the path.
+         * @description The methods that the path knows.
          * @example GET, POST
          */
         Allow: string;
         /**
-         * @description How many seconds to wait before the next try.
+         * @description After how many seconds to try again.
          * @example 1
          */
         "Retry-After": number;
         /**
-         * @description The version of the row or table that is shown or was changed, for `If-Match` and `If-None-Match`.
+         * @description The version of what is shown or was changed, for `If-Match` and `If-None-Match`.
          * @example "42"
          */
         ETag: string;
         /**
-         * @description The client may keep the answer, and must ask again with `If-None-Match` before it reuses it.
+         * @description The answer may be kept, and is to be asked for again with `If-None-Match`.
          * @example private, no-cache
          */
         "Cache-Control": "private, no-cache";
         /**
-         * @description The request headers that the answer depends on.
+         * @description What the answer depends on.
          * @example Accept-Encoding, Authorization
          */
         Vary: string;
         /**
-         * @description With `onSchemaError=dropColumns`: how many cells were dropped. The answer to an import lacks it if chunks of the stash came without `onSchemaError=dropColumns`.
+         * @description With `onSchemaError=dropColumns`: how many cells were dropped. Left out of the answer to an import if chunks of the stash came without `onSchemaError=dropColumns`.
          * @example 3
          */
         "Tablog-Dropped-Cells.at-times": number;
         /**
-         * @description How many lines of CSV or TSV had fewer cells than the header. The missing cells are empty.
+         * @description How many lines of CSV or TSV had fewer cells than the header. The columns of those that are missing are empty.
          * @example 2
          */
         "Tablog-Short-Lines.at-times": number;
         /**
-         * @description How the service read CSV or TSV that does not follow the standard, and which columns became text because of some cells. At most ten notes, separated by `; `.
+         * @description What was made of CSV or TSV that is not by the book, and which columns came to be text because of some of their cells: at most ten notes, with `; ` between them.
          * @example column_1: had no name; column_4: had no name and no values, and was left out
          */
         "Tablog-Notes.at-times": string;
         /**
-         * @description The URL of the job.
+         * @description Where to ask for the job.
          * @example /jobs/AgEFAZnC9G0eejCMVR8K
          */
         Location: string;
         /**
-         * @description With `outcome_unknown`: the ID of the job as which the request continues.
+         * @description With `outcome_unknown`: the ID of the job that the request has become.
          * @example djE6MDE5OWMyZjQtNmQxZS03YTMwLThjNTUtMWYwYTJiM2M0ZDVl
          */
         "Job-ID": string;
         /**
-         * @description With `outcome_unknown`, if this try was turned away and only an earlier one may take effect: the error that the request would get without an `Idempotency-Key`. If the client has made no earlier try, it knows that nothing has changed.
+         * @description With `outcome_unknown`, if this try was turned away and only an earlier one may take effect: the error that the request gets without an `Idempotency-Key`. After the first try the client knows that nothing was changed.
          * @example payment_required
          */
         "Tablog-Turned-Away": "service_unavailable" | "limit_exceeded" | "payment_required";
@@ -2327,37 +2335,42 @@ export interface components {
          */
         "Tablog-Count.at-times": number;
         /**
-         * @description Whether the query engine had a copy of the table (`warm`), or first had to make one (`cold`).
+         * @description Whether the query engine had a copy of the table (`warm`), or made one first (`cold`).
          * @example warm
          */
         "Tablog-Cache.at-times": "warm" | "cold";
         /**
-         * @description With CSV: the `continuation` for the next page. The last page lacks it.
+         * @description Of CSV: what to ask for the next page with. Not on the last page.
          * @example AAAAAAAAAAEAAAAAAAAAAQAAAAAAAAABx2nWk0aE
          */
         "Tablog-Continuation.at-times": string;
         /**
-         * @description With CSV: the URL of the next page. The last page lacks it.
+         * @description Of CSV: the next page. Not on the last page.
          * @example </tables/0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e/rows?limit=10000&continuation=AAAAAAAAAAEAAAAAAAAAAQAAAAAAAAABx2nWk0aE>; rel="next"
          */
         "Link.at-times": string;
         /**
-         * @description How many operations of a batch added, patched or deleted a row, and how many changed nothing.
+         * @description How many operations added, patched or deleted a row, and how many changed nothing.
          * @example added=3, patched=10, unchanged=2, deleted=1
          */
         "Tablog-Rows": string;
         /**
-         * @description Whether a browser shows or saves the file, and the name of the file.
+         * @description How many operations added, patched or deleted a row, and how many changed nothing.
+         * @example added=3, patched=10, unchanged=2, deleted=1
+         */
+        "Tablog-Rows.at-times": string;
+        /**
+         * @description Whether it is shown or saved, and its name.
          * @example inline; filename="photo.png"
          */
         "Content-Disposition": string;
         /**
-         * @description Whether the query engine had a copy of the table (`warm`), or first had to make one (`cold`).
+         * @description Whether the query engine had a copy of the table (`warm`), or made one first (`cold`).
          * @example warm
          */
         "Tablog-Cache": "warm" | "cold";
         /**
-         * @description Identifies the file, for `If-None-Match` and `If-Range`.
+         * @description What tells the file from others, for `If-None-Match` and `If-Range`.
          * @example "mV0aZ3lqT1uHq5o2bR8x6w"
          */
         "File-ETag": string;
@@ -2367,22 +2380,22 @@ export interface components {
          */
         "File-Cache-Control": string;
         /**
-         * @description The client may ask for parts of the file.
+         * @description Parts of the file can be asked for.
          * @example bytes
          */
         "Accept-Ranges": "bytes";
         /**
-         * @description Browsers take `Content-Type` as it is.
+         * @description The file is of the type that it says.
          * @example nosniff
          */
         "X-Content-Type-Options": "nosniff";
         /**
-         * @description Browsers run nothing in the file.
+         * @description Nothing in the file runs.
          * @example default-src 'none'; sandbox
          */
         "Content-Security-Policy": "default-src 'none'; sandbox";
         /**
-         * @description The part in this answer, and the size of the file in bytes.
+         * @description Which part of how many bytes it is.
          * @example bytes 0-1023/146515
          */
         "Content-Range": string;
@@ -2392,12 +2405,12 @@ export interface components {
          */
         "File-Location": string;
         /**
-         * @description How many seconds to wait before the next try.
+         * @description After how many seconds to try again.
          * @example 1
          */
         "Retry-After.at-times": number;
         /**
-         * @description The URL of the page, relative to this one.
+         * @description The page, relative to this address.
          * @example docs
          */
         "Page-Location": "docs";
@@ -2420,7 +2433,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The metrics. */
+            /** @description The measurements. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2450,7 +2463,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Tables, and the continuation. */
+            /** @description Tables, and where to go on. */
             200: {
                 headers: {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -2460,7 +2473,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["TableSummary"][];
-                        /** @description Send it to get the next page. Opaque; the last page lacks it. */
+                        /** @description What to ask for the next page with. Opaque; left out on the last page. */
                         continuation?: string;
                     };
                 };
@@ -2484,45 +2497,45 @@ export interface operations {
                 appsToLink?: string[];
                 /** @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
-                /** @description For CSV and TSV. `absent`: the first line is a row, and the columns are `column_1`, `column_2` and so on. */
+                /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
                 header?: "present" | "absent";
-                /** @description For CSV and TSV. The character between cells; write a tab as `\t` or `tab`. By default a comma for CSV and a tab for TSV, unless a first line such as `sep=;` names another one. */
+                /** @description Of CSV and TSV. The one character between cells; a tab may be written `\t` or `tab`. By default a comma for CSV, a tab for TSV, or what a first line such as `sep=;` says. */
                 delimiter?: string;
-                /** @description For CSV and TSV. The character around cells, by default `"`. `none`: no character is special within a cell. */
+                /** @description Of CSV and TSV. The one character around cells, by default `"`; `none`: no character is special within a cell. */
                 quote?: string;
-                /** @description For CSV and TSV. The character before a quote, or before itself, in a quoted cell; usually a backslash. A quote may also be doubled. */
+                /** @description Of CSV and TSV. The one character that stands before a quote, or before itself, in a quoted cell; usually a backslash. A quote may be doubled in any case. */
                 escape?: string;
-                /** @description For CSV and TSV. `true`: a quote inside an unquoted cell is text. */
+                /** @description Of CSV and TSV. `true`: a quote inside an unquoted cell is text. */
                 lenient?: boolean;
-                /** @description For CSV and TSV. How many lines to skip before the header. */
+                /** @description Of CSV and TSV. How many lines come before the header. */
                 skipLines?: number;
-                /** @description For CSV and TSV. Lines that begin with this character are ignored. */
+                /** @description Of CSV and TSV. The one character that lines begin with which are no rows. */
                 comment?: string;
-                /** @description For CSV and TSV: the ID of the column in the table, for columns of the file by their name in the header. */
+                /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
                 columns?: string;
                 /**
-                 * @description For CSV and TSV: unquoted cells with exactly these texts are empty. Repeat the parameter, or separate texts by commas.
+                 * @description Of CSV and TSV: cells with exactly these texts are empty, unless they are quoted. A parameter for each, or several in one with commas between them.
                  * @example [
                  *       "NA",
                  *       "NULL"
                  *     ]
                  */
                 null?: string[];
-                /** @description For CSV and TSV: the decimal separator of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
+                /** @description Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
                 decimal?: "." | ",";
-                /** @description For CSV and TSV: the order of day, month and year in dates, with a year of four digits. A time may follow. Dates like `YYYY-MM-DD` are always read. */
+                /** @description Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow. */
                 dateFormat?: "d.m.y" | "d/m/y" | "m/d/y";
-                /** @description For CSV and TSV: the types of some columns, by their IDs in the table. The types of other columns are inferred. IDs that are not in the header are ignored. */
+                /** @description Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over. */
                 types?: string;
-                /** @description For CSV and TSV. `rename`: if a name occurs twice in the header, the second column becomes `<name>_2`. */
+                /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
                 duplicateColumns?: "rename";
             };
             header?: {
-                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
+                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
                 "Idempotency-Key"?: string;
-                /** @description Whether the service may answer with a job before the request has taken effect. It need not do so. */
+                /** @description Whether the request may be answered before it has taken effect. It need not be. */
                 "x-service-asynchronous"?: "true" | "false";
-                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path?: never;
@@ -2562,13 +2575,13 @@ export interface operations {
                             tableID: string;
                             /** @description The IDs of the rows, in the order of the input. */
                             rowIDs: string[];
-                            /** @description The apps that the table is linked to. Left out if the request names none. */
+                            /** @description The apps that are linked now. Left out when none was asked for. */
                             linkedAppIDs?: string[];
                         };
                     };
                 };
             };
-            /** @description The request continues as a job. `Location` is the URL of the job. */
+            /** @description The request goes on as a job. `Location` is where to ask for it. */
             202: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -2669,47 +2682,47 @@ export interface operations {
             query?: {
                 /** @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
-                /** @description For CSV and TSV. `absent`: the first line is a row, and the columns are `column_1`, `column_2` and so on. */
+                /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
                 header?: "present" | "absent";
-                /** @description For CSV and TSV. The character between cells; write a tab as `\t` or `tab`. By default a comma for CSV and a tab for TSV, unless a first line such as `sep=;` names another one. */
+                /** @description Of CSV and TSV. The one character between cells; a tab may be written `\t` or `tab`. By default a comma for CSV, a tab for TSV, or what a first line such as `sep=;` says. */
                 delimiter?: string;
-                /** @description For CSV and TSV. The character around cells, by default `"`. `none`: no character is special within a cell. */
+                /** @description Of CSV and TSV. The one character around cells, by default `"`; `none`: no character is special within a cell. */
                 quote?: string;
-                /** @description For CSV and TSV. The character before a quote, or before itself, in a quoted cell; usually a backslash. A quote may also be doubled. */
+                /** @description Of CSV and TSV. The one character that stands before a quote, or before itself, in a quoted cell; usually a backslash. A quote may be doubled in any case. */
                 escape?: string;
-                /** @description For CSV and TSV. `true`: a quote inside an unquoted cell is text. */
+                /** @description Of CSV and TSV. `true`: a quote inside an unquoted cell is text. */
                 lenient?: boolean;
-                /** @description For CSV and TSV. How many lines to skip before the header. */
+                /** @description Of CSV and TSV. How many lines come before the header. */
                 skipLines?: number;
-                /** @description For CSV and TSV. Lines that begin with this character are ignored. */
+                /** @description Of CSV and TSV. The one character that lines begin with which are no rows. */
                 comment?: string;
-                /** @description For CSV and TSV: the ID of the column in the table, for columns of the file by their name in the header. */
+                /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
                 columns?: string;
                 /**
-                 * @description For CSV and TSV: unquoted cells with exactly these texts are empty. Repeat the parameter, or separate texts by commas.
+                 * @description Of CSV and TSV: cells with exactly these texts are empty, unless they are quoted. A parameter for each, or several in one with commas between them.
                  * @example [
                  *       "NA",
                  *       "NULL"
                  *     ]
                  */
                 null?: string[];
-                /** @description For CSV and TSV: the decimal separator of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
+                /** @description Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
                 decimal?: "." | ",";
-                /** @description For CSV and TSV: the order of day, month and year in dates, with a year of four digits. A time may follow. Dates like `YYYY-MM-DD` are always read. */
+                /** @description Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow. */
                 dateFormat?: "d.m.y" | "d/m/y" | "m/d/y";
-                /** @description For CSV and TSV: the types of some columns, by their IDs in the table. The types of other columns are inferred. IDs that are not in the header are ignored. */
+                /** @description Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over. */
                 types?: string;
-                /** @description For CSV and TSV. `rename`: if a name occurs twice in the header, the second column becomes `<name>_2`. */
+                /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
                 duplicateColumns?: "rename";
             };
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the table has not changed since then. */
                 "If-Match"?: string;
-                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
+                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
                 "Idempotency-Key"?: string;
-                /** @description Whether the service may answer with a job before the request has taken effect. It need not do so. */
+                /** @description Whether the request may be answered before it has taken effect. It need not be. */
                 "x-service-asynchronous"?: "true" | "false";
-                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
@@ -2754,7 +2767,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The request continues as a job. `Location` is the URL of the job. */
+            /** @description The request goes on as a job. `Location` is where to ask for it. */
             202: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -2795,7 +2808,7 @@ export interface operations {
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the table has not changed since then. */
                 "If-Match"?: string;
-                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
+                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -2892,15 +2905,15 @@ export interface operations {
             query?: {
                 /** @description What becomes of cells that do not fit a new type of their column. `abort`: the request is refused. `clear`: they are empty from then on. */
                 onMisfit?: "abort" | "clear";
-                /** @description `true` changes nothing. The answer says how many cells do not fit the new types of their columns. */
+                /** @description `true` changes nothing: the answer says how many cells do not fit new types of their columns. */
                 dryRun?: "true" | "false";
             };
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the table has not changed since then. */
                 "If-Match"?: string;
-                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
+                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
                 "Idempotency-Key"?: string;
-                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
@@ -2942,7 +2955,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The table was updated. `ETag` has its version. With `onMisfit=clear` or `dryRun=true` the answer says which cells did not fit; otherwise it is empty. */
+            /** @description The table was updated. Its version is in `ETag`. With `onMisfit=clear` or `dryRun=true` the answer says which cells did not fit; else it is empty. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -2982,11 +2995,11 @@ export interface operations {
                 limit?: number;
                 /** @description The `continuation` of the page before. An empty one counts as absent. */
                 continuation?: string;
-                /** @description The condition that rows must meet, in JSON. */
+                /** @description Which rows are asked for: a condition in JSON. */
                 filter?: string;
-                /** @description The columns to sort by, as a JSON array or separated by commas. A minus before a column means descending. */
+                /** @description The columns that the rows are sorted by; a minus before one sorts downwards. Also without brackets and quotes, with commas between them. */
                 sort?: string;
-                /** @description The columns in the answer, as a JSON array or separated by commas. `$version` is the version of a row. */
+                /** @description The columns that are asked for. `$version` is the version of a row. Also without brackets and quotes, with commas between them. */
                 fields?: string;
                 /** @description Whether to count the rows that meet the filter, in `Tablog-Count`. */
                 count?: "exact";
@@ -3006,7 +3019,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Rows, and the continuation. */
+            /** @description Rows, and where to go on. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -3023,7 +3036,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Row"][];
-                        /** @description Send it to get the next page. Opaque; the last page lacks it. */
+                        /** @description What to ask for the next page with. Opaque; left out on the last page. */
                         continuation?: string;
                     };
                     "text/csv": string;
@@ -3059,47 +3072,47 @@ export interface operations {
             query?: {
                 /** @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
-                /** @description For CSV and TSV. `absent`: the first line is a row, and the columns are `column_1`, `column_2` and so on. */
+                /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
                 header?: "present" | "absent";
-                /** @description For CSV and TSV. The character between cells; write a tab as `\t` or `tab`. By default a comma for CSV and a tab for TSV, unless a first line such as `sep=;` names another one. */
+                /** @description Of CSV and TSV. The one character between cells; a tab may be written `\t` or `tab`. By default a comma for CSV, a tab for TSV, or what a first line such as `sep=;` says. */
                 delimiter?: string;
-                /** @description For CSV and TSV. The character around cells, by default `"`. `none`: no character is special within a cell. */
+                /** @description Of CSV and TSV. The one character around cells, by default `"`; `none`: no character is special within a cell. */
                 quote?: string;
-                /** @description For CSV and TSV. The character before a quote, or before itself, in a quoted cell; usually a backslash. A quote may also be doubled. */
+                /** @description Of CSV and TSV. The one character that stands before a quote, or before itself, in a quoted cell; usually a backslash. A quote may be doubled in any case. */
                 escape?: string;
-                /** @description For CSV and TSV. `true`: a quote inside an unquoted cell is text. */
+                /** @description Of CSV and TSV. `true`: a quote inside an unquoted cell is text. */
                 lenient?: boolean;
-                /** @description For CSV and TSV. How many lines to skip before the header. */
+                /** @description Of CSV and TSV. How many lines come before the header. */
                 skipLines?: number;
-                /** @description For CSV and TSV. Lines that begin with this character are ignored. */
+                /** @description Of CSV and TSV. The one character that lines begin with which are no rows. */
                 comment?: string;
-                /** @description For CSV and TSV: the ID of the column in the table, for columns of the file by their name in the header. */
+                /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
                 columns?: string;
                 /**
-                 * @description For CSV and TSV: unquoted cells with exactly these texts are empty. Repeat the parameter, or separate texts by commas.
+                 * @description Of CSV and TSV: cells with exactly these texts are empty, unless they are quoted. A parameter for each, or several in one with commas between them.
                  * @example [
                  *       "NA",
                  *       "NULL"
                  *     ]
                  */
                 null?: string[];
-                /** @description For CSV and TSV: the decimal separator of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
+                /** @description Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
                 decimal?: "." | ",";
-                /** @description For CSV and TSV: the order of day, month and year in dates, with a year of four digits. A time may follow. Dates like `YYYY-MM-DD` are always read. */
+                /** @description Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow. */
                 dateFormat?: "d.m.y" | "d/m/y" | "m/d/y";
-                /** @description For CSV and TSV: the types of some columns, by their IDs in the table. The types of other columns are inferred. IDs that are not in the header are ignored. */
+                /** @description Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over. */
                 types?: string;
-                /** @description For CSV and TSV. `rename`: if a name occurs twice in the header, the second column becomes `<name>_2`. */
+                /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
                 duplicateColumns?: "rename";
             };
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the table has not changed since then. */
                 "If-Match"?: string;
-                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
+                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
                 "Idempotency-Key"?: string;
-                /** @description Whether the service may answer with a job before the request has taken effect. It need not do so. */
+                /** @description Whether the request may be answered before it has taken effect. It need not be. */
                 "x-service-asynchronous"?: "true" | "false";
-                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
@@ -3146,7 +3159,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The request continues as a job. `Location` is the URL of the job. */
+            /** @description The request goes on as a job. `Location` is where to ask for it. */
             202: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -3176,6 +3189,65 @@ export interface operations {
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved.column_id_not_unique"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable.outcome_unknown"];
+        };
+    };
+    deleteRows: {
+        parameters: {
+            query?: {
+                /** @description Which rows are asked for: a condition in JSON. */
+                filter?: string;
+                /** @description Whether to answer with the rows, and change nothing. */
+                dryRun?: "true" | "false";
+            };
+            header?: {
+                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /**
+                 * @description The ID of a table.
+                 * @example 0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e
+                 */
+                tableID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rows that met the filter, in their order. With `dryRun=true` there is no `Tablog-Rows`. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Tablog-Rows": components["headers"]["Tablog-Rows.at-times"];
+                    "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description The IDs of the rows, in the order of the input. */
+                            rowIDs: string[];
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error.idempotency_key_reused.limit_exceeded"];
+            402: components["responses"]["402.payment_required"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.request_error.table_not_found"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            408: components["responses"]["408.request_timeout.query_timeout"];
+            412: components["responses"]["412.precondition_failed"];
+            413: components["responses"]["413.payload_too_large"];
+            422: components["responses"]["422.column_id_not_found.column_has_invalid_value"];
             429: components["responses"]["429.rate_limited"];
             500: components["responses"]["500.internal_error"];
             503: components["responses"]["503.service_unavailable.outcome_unknown"];
@@ -3232,17 +3304,84 @@ export interface operations {
             503: components["responses"]["503.service_unavailable.head"];
         };
     };
+    updateRows: {
+        parameters: {
+            query?: {
+                /** @description Which rows are asked for: a condition in JSON. */
+                filter?: string;
+                /** @description Whether to answer with the rows, and change nothing. */
+                dryRun?: "true" | "false";
+                /** @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit. */
+                onSchemaError?: "abort" | "dropColumns" | "updateSchema";
+            };
+            header?: {
+                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
+                "Idempotency-Key"?: string;
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
+            };
+            path: {
+                /**
+                 * @description The ID of a table.
+                 * @example 0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e
+                 */
+                tableID: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InputRow"];
+            };
+        };
+        responses: {
+            /** @description The rows that met the filter, in their order. With `dryRun=true` there is no `Tablog-Rows`. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Tablog-Rows": components["headers"]["Tablog-Rows.at-times"];
+                    "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description The IDs of the rows, in the order of the input. */
+                            rowIDs: string[];
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400.request_validation_error.idempotency_key_reused.limit_exceeded"];
+            402: components["responses"]["402.payment_required"];
+            403: components["responses"]["403.forbidden"];
+            404: components["responses"]["404.request_error.table_not_found"];
+            405: components["responses"]["405.method_not_allowed"];
+            406: components["responses"]["406.not_acceptable"];
+            408: components["responses"]["408.request_timeout.query_timeout"];
+            412: components["responses"]["412.precondition_failed"];
+            413: components["responses"]["413.payload_too_large"];
+            422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved"];
+            429: components["responses"]["429.rate_limited"];
+            500: components["responses"]["500.internal_error"];
+            503: components["responses"]["503.service_unavailable.outcome_unknown"];
+        };
+    };
     changeRows: {
         parameters: {
             query?: never;
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the table has not changed since then. */
                 "If-Match"?: string;
-                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
+                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
                 "Idempotency-Key"?: string;
-                /** @description Whether the service may answer with a job before the request has taken effect. It need not do so. */
+                /** @description Whether the request may be answered before it has taken effect. It need not be. */
                 "x-service-asynchronous"?: "true" | "false";
-                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
@@ -3308,7 +3447,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The request continues as a job. `Location` is the URL of the job. */
+            /** @description The request goes on as a job. `Location` is where to ask for it. */
             202: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -3411,7 +3550,7 @@ export interface operations {
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the row has not changed since then. */
                 "If-Match"?: string;
-                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
+                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3467,9 +3606,9 @@ export interface operations {
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the row has not changed since then. */
                 "If-Match"?: string;
-                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
+                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
                 "Idempotency-Key"?: string;
-                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
@@ -3492,7 +3631,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The row was updated. `ETag` has its version. */
+            /** @description The row was updated. Its version is in `ETag`. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -3526,7 +3665,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
@@ -3542,39 +3681,39 @@ export interface operations {
             content: {
                 "application/json": {
                     filter?: components["schemas"]["Condition"];
-                    /** @description The columns to sort by. A minus before a column means descending. */
+                    /** @description The columns that the rows are sorted by; a minus before one sorts downwards. */
                     sort?: (string | components["schemas"]["SortKey"])[];
-                    /** @description The columns in the answer. `$version` is the version of a row. */
+                    /** @description The columns that are asked for. `$version` is the version of a row. */
                     fields?: string[];
                     /**
                      * @description Whether to count the rows that meet the filter, in `Tablog-Count`.
                      * @constant
                      */
                     count?: "exact";
-                    /** @description The columns to group by. Columns of arrays, `json` or `duration` are not allowed. An empty list means no groups. */
+                    /** @description The columns whose values make up a group: none of arrays, `json` or `duration`. Empty means none. */
                     groupBy?: string[];
-                    /** @description What to compute for each group, or for all rows if there is no `groupBy`. An empty list means nothing. */
+                    /** @description What is computed of each group, or of all rows if there is no `groupBy`. Empty means nothing. */
                     aggregate?: ({
                         /** @constant */
                         op: "count";
                         column?: string;
-                        /** @description The name of the result in the answer; by default the function, and after a `_` the column. */
+                        /** @description Its name in the answer; without it the function, and the column after a `_`. */
                         as?: string;
                     } | {
                         /** @enum {string} */
                         op: "countDistinct" | "sum" | "avg" | "min" | "max";
                         column: string;
-                        /** @description The name of the result in the answer; by default the function, and after a `_` the column. */
+                        /** @description Its name in the answer; without it the function, and the column after a `_`. */
                         as?: string;
                     })[];
                     limit?: number;
-                    /** @description Send it to get the next page. Opaque; the last page lacks it. */
+                    /** @description What to ask for the next page with. Opaque; left out on the last page. */
                     continuation?: string;
                 };
             };
         };
         responses: {
-            /** @description Rows or groups, and the continuation. */
+            /** @description Rows or groups, and where to go on. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -3593,7 +3732,7 @@ export interface operations {
                         data: (components["schemas"]["Row"] | {
                             [key: string]: unknown;
                         })[];
-                        /** @description Send it to get the next page. Opaque; the last page lacks it. */
+                        /** @description What to ask for the next page with. Opaque; left out on the last page. */
                         continuation?: string;
                     };
                     "text/csv": string;
@@ -3617,7 +3756,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path?: never;
@@ -3628,12 +3767,12 @@ export interface operations {
                 "application/json": {
                     /** @description At most 64 KiB. */
                     sql: string;
-                    /** @description An array has the values of `?`, or of `$1`, `$2` and so on; an object, those of `$name`. An integer that a double cannot hold is refused: send it as a text. */
+                    /** @description The values of `?`, or of `$1`, `$2` and so on; in an object, of `$name`. An integer that a double cannot hold is refused: send it as a text. */
                     parameters?: (string | number | boolean | null)[] | {
                         [key: string]: string | number | boolean | null;
                     };
                     /**
-                     * @description Without it, `Accept` decides.
+                     * @description Without it, what `Accept` prefers.
                      * @enum {string}
                      */
                     format?: "json" | "csv";
@@ -3641,7 +3780,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The rows of the result, its columns with their types, and the versions of the tables. CSV has only a header and the rows. */
+            /** @description The rows of the result, its columns with types of the interface, and the versions of the tables; as CSV a header and the rows. */
             200: {
                 headers: {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -3689,17 +3828,17 @@ export interface operations {
     exportTable: {
         parameters: {
             query?: {
-                /** @description The format of the file. Without it, `Accept` decides. */
+                /** @description The format of the file. Without it, `Accept` says which. */
                 format?: "csv" | "tsv" | "ndjson" | "json" | "parquet" | "xlsx";
-                /** @description The separator of CSV cells; by default a comma. */
+                /** @description What stands between the cells of CSV; a comma if it is absent. */
                 delimiter?: "," | ";" | "\t" | "|" | "tab";
-                /** @description Whether CSV is for Excel. If so, it begins with a byte order mark, and each text that Excel would run as a formula begins with an apostrophe. */
+                /** @description Whether CSV is for people who open it in Excel: it begins with a byte order mark, and an apostrophe stands before each text that Excel would run as a formula. */
                 excel?: "true" | "false";
-                /** @description The condition that rows must meet, in JSON. */
+                /** @description Which rows are asked for: a condition in JSON. */
                 filter?: string;
-                /** @description The columns to sort by, as a JSON array or separated by commas. A minus before a column means descending. */
+                /** @description The columns that the rows are sorted by; a minus before one sorts downwards. Also without brackets and quotes, with commas between them. */
                 sort?: string;
-                /** @description The columns in the answer, as a JSON array or separated by commas. `$version` is the version of a row. */
+                /** @description The columns that are asked for. `$version` is the version of a row. Also without brackets and quotes, with commas between them. */
                 fields?: string;
             };
             header?: {
@@ -3772,43 +3911,43 @@ export interface operations {
             query?: {
                 /** @description What happens to cells that no row may hold, because their text is too long or not well-formed. `abort`: the request is refused. `dropColumns`: the cells are dropped. The cells of the chunk are counted, so that an import with `dropColumns` can report how many it drops. */
                 onSchemaError?: "abort" | "dropColumns";
-                /** @description For CSV and TSV. `absent`: the first line is a row, and the columns are `column_1`, `column_2` and so on. */
+                /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
                 header?: "present" | "absent";
-                /** @description For CSV and TSV. The character between cells; write a tab as `\t` or `tab`. By default a comma for CSV and a tab for TSV, unless a first line such as `sep=;` names another one. */
+                /** @description Of CSV and TSV. The one character between cells; a tab may be written `\t` or `tab`. By default a comma for CSV, a tab for TSV, or what a first line such as `sep=;` says. */
                 delimiter?: string;
-                /** @description For CSV and TSV. The character around cells, by default `"`. `none`: no character is special within a cell. */
+                /** @description Of CSV and TSV. The one character around cells, by default `"`; `none`: no character is special within a cell. */
                 quote?: string;
-                /** @description For CSV and TSV. The character before a quote, or before itself, in a quoted cell; usually a backslash. A quote may also be doubled. */
+                /** @description Of CSV and TSV. The one character that stands before a quote, or before itself, in a quoted cell; usually a backslash. A quote may be doubled in any case. */
                 escape?: string;
-                /** @description For CSV and TSV. `true`: a quote inside an unquoted cell is text. */
+                /** @description Of CSV and TSV. `true`: a quote inside an unquoted cell is text. */
                 lenient?: boolean;
-                /** @description For CSV and TSV. How many lines to skip before the header. */
+                /** @description Of CSV and TSV. How many lines come before the header. */
                 skipLines?: number;
-                /** @description For CSV and TSV. Lines that begin with this character are ignored. */
+                /** @description Of CSV and TSV. The one character that lines begin with which are no rows. */
                 comment?: string;
-                /** @description For CSV and TSV: the ID of the column in the table, for columns of the file by their name in the header. */
+                /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
                 columns?: string;
                 /**
-                 * @description For CSV and TSV: unquoted cells with exactly these texts are empty. Repeat the parameter, or separate texts by commas.
+                 * @description Of CSV and TSV: cells with exactly these texts are empty, unless they are quoted. A parameter for each, or several in one with commas between them.
                  * @example [
                  *       "NA",
                  *       "NULL"
                  *     ]
                  */
                 null?: string[];
-                /** @description For CSV and TSV: the decimal separator of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
+                /** @description Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
                 decimal?: "." | ",";
-                /** @description For CSV and TSV: the order of day, month and year in dates, with a year of four digits. A time may follow. Dates like `YYYY-MM-DD` are always read. */
+                /** @description Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow. */
                 dateFormat?: "d.m.y" | "d/m/y" | "m/d/y";
-                /** @description For CSV and TSV: the types of some columns, by their IDs in the table. The types of other columns are inferred. IDs that are not in the header are ignored. */
+                /** @description Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over. */
                 types?: string;
-                /** @description For CSV and TSV. `rename`: if a name occurs twice in the header, the second column becomes `<name>_2`. */
+                /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
                 duplicateColumns?: "rename";
             };
             header?: {
-                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
+                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
                 "Idempotency-Key"?: string;
-                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
@@ -3868,7 +4007,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
+                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3882,7 +4021,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The stash was deleted, or did not exist. */
+            /** @description There is no such stash any more. */
             200: {
                 headers: {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -3920,7 +4059,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Uploads, and the continuation. */
+            /** @description Uploads, and where to go on. */
             200: {
                 headers: {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -3930,7 +4069,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["ListedUpload"][];
-                        /** @description Send it to get the next page. Opaque; the last page lacks it. */
+                        /** @description What to ask for the next page with. Opaque; left out on the last page. */
                         continuation?: string;
                     };
                 };
@@ -3949,9 +4088,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
+                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
                 "Idempotency-Key"?: string;
-                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
@@ -3969,7 +4108,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The upload, and the URL for its bytes. */
+            /** @description The upload, and where its bytes go. */
             200: {
                 headers: {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -4003,7 +4142,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
+                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4055,7 +4194,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
+                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4148,9 +4287,9 @@ export interface operations {
             header?: {
                 /** @description Versions that the client has. If the current one is among them, the answer is 304 without a body. */
                 "If-None-Match"?: string;
-                /** @description The part of the file to send, like `bytes=0-1023`. A malformed range, or several ranges, are ignored: the answer is the whole file. */
+                /** @description The part that is asked for, like `bytes=0-1023`. What is no such range, or several, is passed over: the answer is all of the file. */
                 Range?: string;
-                /** @description The ETag of the file of which the client has other parts. With another ETag, or a date, the answer is the whole file. */
+                /** @description The ETag of the file that the client has the other parts of. With any other, or a date, the answer is all of the file. */
                 "If-Range"?: string;
             };
             path: {
@@ -4160,7 +4299,7 @@ export interface operations {
                  */
                 fileID: string;
                 /**
-                 * @description The name under which browsers save the file.
+                 * @description The name that it is saved under.
                  * @example photo.png
                  */
                 fileName: string;
@@ -4184,7 +4323,7 @@ export interface operations {
                     "*/*": string;
                 };
             };
-            /** @description The part of the file that `Range` asks for. */
+            /** @description The part of it that `Range` asks for. */
             206: {
                 headers: {
                     "Content-Range": components["headers"]["Content-Range"];
@@ -4200,7 +4339,7 @@ export interface operations {
                     "*/*": string;
                 };
             };
-            /** @description The client already has the file. */
+            /** @description The client has it already. */
             304: {
                 headers: {
                     ETag: components["headers"]["File-ETag"];
@@ -4213,7 +4352,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Files of this service have an address of their own. `Location` is the URL of the file. */
+            /** @description Files have an address of their own here. The file is at `Location`. */
             307: {
                 headers: {
                     Location: components["headers"]["File-Location"];
@@ -4245,7 +4384,7 @@ export interface operations {
                  */
                 fileID: string;
                 /**
-                 * @description The name under which browsers save the file.
+                 * @description The name that it is saved under.
                  * @example photo.png
                  */
                 fileName: string;
@@ -4267,7 +4406,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The part of the file that `Range` asks for. */
+            /** @description The part of it that `Range` asks for. */
             206: {
                 headers: {
                     "Content-Range": components["headers"]["Content-Range"];
@@ -4281,7 +4420,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The client already has the file. */
+            /** @description The client has it already. */
             304: {
                 headers: {
                     ETag: components["headers"]["File-ETag"];
@@ -4294,7 +4433,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Files of this service have an address of their own. `Location` is the URL of the file. */
+            /** @description Files have an address of their own here. The file is at `Location`. */
             307: {
                 headers: {
                     Location: components["headers"]["File-Location"];
@@ -4326,7 +4465,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Jobs, and the continuation. */
+            /** @description Jobs, and where to go on. */
             200: {
                 headers: {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -4336,7 +4475,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["ListedJob"][];
-                        /** @description Send it to get the next page. Opaque; the last page lacks it. */
+                        /** @description What to ask for the next page with. Opaque; left out on the last page. */
                         continuation?: string;
                     };
                 };
@@ -4363,7 +4502,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The job. While it is running, `Retry-After` says when to ask again. */
+            /** @description The job. While it runs, `Retry-After` says when to ask again. */
             200: {
                 headers: {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -4457,9 +4596,9 @@ export interface operations {
                                 name: string;
                             };
                             readOnly: boolean;
-                            /** @description The only app that the token reaches; null: the whole team. */
+                            /** @description The only app that it is for; null: all of the team. */
                             appID: string | null;
-                            /** @description When the token expires; null: never. */
+                            /** @description From when on it is refused; null: never. */
                             expires: string | null;
                         };
                     };
@@ -4549,16 +4688,16 @@ export interface operations {
                         data: {
                             /**
                              * Format: date-time
-                             * @description When the process that answers started to count.
+                             * @description When the process that answers began to count.
                              */
                             since: string;
                             minutes: components["schemas"]["ActiveMinute"][];
                             log: {
-                                /** @description The version up to which the service has processed the part of the log with the team's events. */
+                                /** @description The version up to which the part of the log with the team's events is processed. */
                                 version: string;
                                 /** @description How many events of that part are still to be processed. */
                                 eventsBehind: number;
-                                /** @description Why that part accepts no writes; null if it does. */
+                                /** @description Why that part takes no writes; null: it does. */
                                 halted: ("records_lost" | "not_projectable") | null;
                                 /** @description Since when the team's requests are refused because one of its events could not be processed. */
                                 quarantinedSince: string | null;
@@ -4591,7 +4730,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Teams, and the continuation. */
+            /** @description Teams, and where to go on. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4599,7 +4738,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["TeamSummary"][];
-                        /** @description Send it to get the next page. Opaque; the last page lacks it. */
+                        /** @description What to ask for the next page with. Opaque; left out on the last page. */
                         continuation?: string;
                     };
                 };
@@ -4618,7 +4757,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path?: never;
@@ -4693,7 +4832,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
@@ -4826,7 +4965,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Tokens, and the continuation. */
+            /** @description Tokens, and where to go on. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4834,7 +4973,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Token"][];
-                        /** @description Send it to get the next page. Opaque; the last page lacks it. */
+                        /** @description What to ask for the next page with. Opaque; left out on the last page. */
                         continuation?: string;
                     };
                 };
@@ -4853,7 +4992,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
@@ -4885,7 +5024,7 @@ export interface operations {
                             expires: string | null;
                             readOnly: boolean;
                             appID: string | null;
-                            /** @description The token. No other answer shows it. */
+                            /** @description The token. It is shown this one time. */
                             token: string;
                         };
                     };
@@ -4917,7 +5056,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Tokens, and the continuation. */
+            /** @description Tokens, and where to go on. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4925,7 +5064,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["OperatorToken"][];
-                        /** @description Send it to get the next page. Opaque; the last page lacks it. */
+                        /** @description What to ask for the next page with. Opaque; left out on the last page. */
                         continuation?: string;
                     };
                 };
@@ -4944,7 +5083,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
+                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path?: never;
@@ -4968,7 +5107,7 @@ export interface operations {
                             id: string;
                             name: string;
                             expires: string | null;
-                            /** @description The token. No other answer shows it. */
+                            /** @description The token. It is shown this one time. */
                             token: string;
                         };
                     };
@@ -5095,7 +5234,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Whether the team is released, or which event failed again. */
+            /** @description Whether the team goes on, or which event failed again. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5133,7 +5272,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The process is running. */
+            /** @description It runs. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5163,7 +5302,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The process is running. */
+            /** @description It runs. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5186,7 +5325,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The process accepts requests. If it is degraded, some of them fail. */
+            /** @description It takes requests. If it is degraded, some of them fail. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5221,7 +5360,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The process accepts requests. If it is degraded, some of them fail. */
+            /** @description It takes requests. If it is degraded, some of them fail. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5254,7 +5393,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description This service has no console, because it is not built. `Location` is the URL of the documentation. */
+            /** @description There is no console here: it is not built. The documentation is at `Location`. */
             302: {
                 headers: {
                     Location: components["headers"]["Page-Location"];
@@ -5285,7 +5424,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description This service has no console, because it is not built. `Location` is the URL of the documentation. */
+            /** @description There is no console here: it is not built. The documentation is at `Location`. */
             302: {
                 headers: {
                     Location: components["headers"]["Page-Location"];
@@ -5306,7 +5445,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The name of a file that the page loads.
+                 * @description The name of a file, which the page has.
                  * @example main-HQ5X2KPA.css
                  */
                 consoleFile: string;
@@ -5340,7 +5479,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The name of a file that the page loads.
+                 * @description The name of a file, which the page has.
                  * @example main-HQ5X2KPA.css
                  */
                 consoleFile: string;

@@ -1,5 +1,5 @@
 /** A table: its rows one by one, in pages, in queries and in bulk. */
-import { batchBody, changedBy, type Changed, type RowOperation } from './batch.ts';
+import { batchBody, changedBy, type Changed, type RowOperation, type WhereOptions } from './batch.ts';
 import { Columns } from './columns.ts';
 import { droppedCellsOf, newKey } from './headers.ts';
 import type { components, operations } from './interface.ts';
@@ -181,6 +181,31 @@ export class Table<Row extends object = AnyRow> {
   }
 
   /**
+   * Patches all rows that meet a filter: at most 10,000, in one step. A row that somebody changes meanwhile is read
+   * again. Throws TablogError `precondition_failed` if that happens again and again.
+   */
+  async patchWhere(
+    filter: Condition<Row>,
+    changes: RowChanges<Row>,
+    { onSchemaError, ...options }: WhereOptions & Pick<WriteOptions, 'onSchemaError'> = {},
+  ): Promise<Changed> {
+    const { data, response } = await this.#transport.operations.PATCH('/tables/{tableID}/rows', {
+      ...this.#where(filter, options, onSchemaError === undefined ? {} : { onSchemaError }),
+      body: changes as AnyRow,
+    });
+    return changedBy(data!.data.rowIDs, response);
+  }
+
+  /** Deletes all rows that meet a filter: as `patchWhere`. */
+  async deleteWhere(filter: Condition<Row>, options: WhereOptions = {}): Promise<Changed> {
+    const { data, response } = await this.#transport.operations.DELETE(
+      '/tables/{tableID}/rows',
+      this.#where(filter, options, {}),
+    );
+    return changedBy(data!.data.rowIDs, response);
+  }
+
+  /**
    * Adds any number of rows in one step, or replaces all rows by them (`overwrite`). They are sent in parts, while they
    * are made.
    */
@@ -232,6 +257,11 @@ export class Table<Row extends object = AnyRow> {
     await this.#transport.operations.DELETE('/tables/{tableID}', {
       params: { ...this.#params, header: { ...newKey(), ...ifMatch(options.ifMatch) } },
     });
+  }
+
+  #where<Query extends object>(filter: Condition<Row>, { dryRun = false, signal }: WhereOptions, more: Query) {
+    const query = { filter: JSON.stringify(filter), dryRun: dryRun ? ('true' as const) : ('false' as const), ...more };
+    return { params: { ...this.#params, query, header: newKey() }, ...(signal && { signal }) };
   }
 
   get #params(): { readonly path: { readonly tableID: string } } {

@@ -1,7 +1,8 @@
 /** Asks the query engine, and sends its answers. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { pageBytesAtMost } from '../../../../projections/tables/pages.queries.ts';
-import { EngineGone, EngineRefusal, type QueryEngine } from '../../query/query-engine.ts';
+import { parseRowId, type RowAddress } from '../../../language/events/row-id.ts';
+import { EngineGone, EngineRefusal, type EngineAnswer, type QueryEngine } from '../../query/query-engine.ts';
 import type { QueryRequest, SqlRequest } from '../../query/protocol.ts';
 import { ClientGone } from '../bodies/request-body.ts';
 import { takeOutgoing } from '../limits/outgoing.ts';
@@ -98,6 +99,41 @@ export async function answerSql(
     .send(body);
 }
 
+/** A row that a query found, and its version, good for `If-Match`. */
+export interface FoundRow {
+  readonly row: RowAddress;
+  readonly version: bigint;
+}
+
+/**
+ * The rows of a table that meet a filter, at one version: up to `rowsMax`, and perhaps some more if there are more. The
+ * caller has taken the outgoing bytes of its answer. Throws HttpError.
+ */
+export async function findRows(
+  { engine, shares }: { readonly engine: QueryEngine; readonly shares: Pick<Shares, 'queries'> },
+  reply: FastifyReply,
+  { tableId, filter, rowsMax }: { readonly tableId: string; readonly filter: unknown; readonly rowsMax: number },
+): Promise<{ readonly rows: readonly FoundRow[]; readonly version: bigint }> {
+  const { teamId, appId } = reply.request.principal;
+  const query = { filter, fields: ['$version'] };
+  const asked = { teamId, appId, tableId, query, prefix: 'query.', format: 'json' as const, limit: rowsMax };
+  const rows: FoundRow[] = [];
+  for (let continuation: string | null = null; ;) {
+    const answer: EngineAnswer = await askInShare(shares.queries, reply, (gone) =>
+      engine.ask({ ...asked, continuation }, gone),
+    );
+    const { data } = JSON.parse(answer.body.toString()) as { readonly data: readonly FoundIds[] };
+    for (const { $rowID, $version } of data) rows.push({ row: parseRowId($rowID)!, version: BigInt($version) });
+    ({ continuation } = answer);
+    if (continuation === null || rows.length > rowsMax) return { rows, version: answer.version };
+  }
+}
+
+interface FoundIds {
+  readonly $rowID: string;
+  readonly $version: string;
+}
+
 /** Asks the engine while holding shares of the team. When the client disconnects, aborts the signal that `ask` gets. */
 async function askWithinShares<Answer extends { readonly body: Buffer }>(
   queries: FairShares,
@@ -106,15 +142,23 @@ async function askWithinShares<Answer extends { readonly body: Buffer }>(
   bytesAtMost: number,
   ask: (gone: AbortSignal) => Promise<Answer>,
 ): Promise<Answer> {
-  const { teamId } = reply.request.principal;
-  const outgoing = await takeOutgoing(outgoingBytes, teamId, bytesAtMost, reply);
+  const outgoing = await takeOutgoing(outgoingBytes, reply.request.principal.teamId, bytesAtMost, reply);
+  const answer = await askInShare(queries, reply, ask);
+  outgoing.shrink(answer.body.length);
+  return answer;
+}
+
+/** Asks the engine while it holds a share of the team; `ask` is told when the client has gone. */
+async function askInShare<Answer>(
+  queries: FairShares,
+  reply: FastifyReply,
+  ask: (gone: AbortSignal) => Promise<Answer>,
+): Promise<Answer> {
   const gone = new AbortController();
   const leave = (): void => gone.abort();
   reply.raw.once('close', leave);
   try {
-    const answer = await queries.run(teamId, () => ask(gone.signal));
-    outgoing.shrink(answer.body.length);
-    return answer;
+    return await queries.run(reply.request.principal.teamId, () => ask(gone.signal));
   } catch (error) {
     throw gone.signal.aborted ? new ClientGone('it was answered') : engineProblem(error);
   } finally {

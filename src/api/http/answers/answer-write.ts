@@ -63,14 +63,16 @@ export async function answerWrite(
     return encloseResult('{"data":', result, '}', (range) => queries.retainedIds(range));
   });
   const { droppedCells, operations } = submitted.result;
-  setRemarks(setDroppedCells(reply, droppedCells), remarks);
-  if (operations !== undefined) reply.header('tablog-rows', formatCounts(operations));
+  setRemarks(setOperationCounts(setDroppedCells(reply, droppedCells), operations), remarks);
   return setVersion(reply, submitted.etag).code(status).type(json).send(data);
 }
 
-/** `added=3, patched=10, unchanged=2, deleted=1`: the header `Tablog-Rows`. */
-function formatCounts({ added, patched, unchanged, deleted }: OperationCounts): string {
-  return `added=${added}, patched=${patched}, unchanged=${unchanged}, deleted=${deleted}`;
+/** Tells the client what the operations of a batch did. Undefined: the request was no batch. */
+export function setOperationCounts(reply: FastifyReply, counts: OperationCounts | undefined): FastifyReply {
+  if (counts === undefined) return reply;
+  const { added, patched, unchanged, deleted } = counts;
+  const text = `added=${added}, patched=${patched}, unchanged=${unchanged}, deleted=${deleted}`;
+  return reply.header('tablog-rows', text);
 }
 
 /** Sends how many cells were dropped. Undefined: the request drops no cells, or they were not counted. */

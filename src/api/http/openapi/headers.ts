@@ -178,7 +178,7 @@ export const responseHeaders = {
     schema: z.string().regex(/^added=[0-9]+, patched=[0-9]+, unchanged=[0-9]+, deleted=[0-9]+$/),
     required: true,
     example: 'added=3, patched=10, unchanged=2, deleted=1',
-    description: 'How many operations of a batch added, patched or deleted a row, and how many changed nothing.',
+    description: 'How many operations added, patched or deleted a row, and how many changed nothing.',
   },
   'Tablog-Dropped-Cells': {
     schema: z.int().min(0),

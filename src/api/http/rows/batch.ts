@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { batch, batchBody } from '../../../../commands/batch.ts';
 import type { TableQueries } from '../../../../projections/tables/tables.queries.ts';
 import { packBody } from '../../../language/events/event-codec.ts';
-import type { EventOf } from '../../../language/events/event.ts';
 import type { RowLimits } from '../../../language/events/limits.ts';
 import { readBatch } from '../../../language/formats/read-batch.ts';
 import { noRemarks } from '../../../language/formats/row-reader.ts';
@@ -95,7 +94,8 @@ export function addBatchRoute(app: App, dependencies: BatchDependencies): void {
     const rows = event.operations.length;
     rateLimits?.take('rows', teamId, rows);
     const { refusal, rowBytesMax } = await tables.target(teamId, tableId, ifMatch);
-    const refused = refusal ?? refusalOfNamed(event, rowBytesMax);
+    const named = event.operations.filter(({ op }) => op !== 'add').length;
+    const refused = refusal ?? refusalOfNamed(named, rowBytesMax);
     const submitted =
       refused === null
         ? { event, body: body.block === null ? undefined : await packBody(body.block.body) }
@@ -105,11 +105,10 @@ export function addBatchRoute(app: App, dependencies: BatchDependencies): void {
   });
 }
 
-/** Refuses a batch that may have to load too much. */
-function refusalOfNamed({ operations }: EventOf<'TableBatchRequested'>, rowBytesMax: number): Refusal | null {
+/** Refuses a batch that patches and deletes so many rows, because it may have to load too much. */
+export function refusalOfNamed(named: number, rowBytesMax: number): Refusal | null {
   const namedMax = Math.floor(namedBytesMax / Math.max(1, rowBytesMax));
-  const named = operations.filter(({ op }) => op !== 'add').length;
   if (named <= namedMax) return null;
-  const message = `operations: they name ${named} rows. This table has rows of up to ${rowBytesMax} bytes, and a batch may name ${namedMax} of these`;
+  const message = `${named} rows would be patched or deleted at once: of rows with up to ${rowBytesMax} bytes, as this table has, it may be ${namedMax}`;
   return { type: 'limit_exceeded', message };
 }

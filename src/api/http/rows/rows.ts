@@ -30,6 +30,7 @@ import { tableIdOf } from '../requests/table-path.ts';
 import { readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
 import type { App } from '../server/app-type.ts';
 import { addBatchRoute } from './batch.ts';
+import { addByFilterRoutes } from './by-filter.ts';
 import { addSingleRowRoutes, rowLinks, type RowDependencies } from './row.ts';
 
 interface RowsRouteDependencies extends RowDependencies, TableRowWriteDependencies, QueryDependencies {
@@ -173,5 +174,6 @@ export function addRowRoutes(app: App, dependencies: RowsRouteDependencies): voi
   addListRows(app, dependencies);
   addAddRows(app, dependencies);
   addBatchRoute(app, dependencies);
+  addByFilterRoutes(app, dependencies);
   addSingleRowRoutes(app, dependencies);
 }

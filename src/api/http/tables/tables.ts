@@ -99,6 +99,8 @@ const tableLinks: readonly Link[] = linksTo(
     'listRows',
     'addRows',
     'changeRows',
+    'updateRows',
+    'deleteRows',
     'queryRows',
     'exportTable',
   ],

@@ -21,23 +21,23 @@ import { withQueryTimeout } from './in-time.ts';
 
 interface QueryAnswer {
   readonly body: Buffer;
-  /** What to ask for the next page with; null on the last page. */
+  /** The continuation for the next page; null on the last page. */
   readonly continuation: string | null;
   readonly version: bigint;
-  /** How many rows meet the filter; null if that was not asked. */
+  /** How many rows match the filter; null if the query did not ask for the count. */
   readonly count: bigint | null;
   readonly isCold: boolean;
 }
 
 interface AnswererOptions {
-  /** Of this engine, which its continuations name. */
+  /** The ID of this engine, which its continuations contain. */
   readonly id: string;
   readonly copies: Copies;
   readonly columnar: Columnar;
   readonly timeoutMs: number;
 }
 
-/** Where a page begins. */
+/** The query, the copy and the offset of a page. */
 interface PageStart {
   readonly held: Pick<HeldTable, 'copy' | 'version'>;
   readonly source: QuerySource;
@@ -47,11 +47,11 @@ interface PageStart {
 
 interface Page {
   readonly rows: Pick<RowsText, 'page'>;
-  /** How many rows come before the next page; null if this is the last. */
+  /** The offset of the next page; null if this is the last one. */
   readonly next: number | null;
 }
 
-/** A page ends at this many bytes, but has this many rows at least (docs/spec/decisions.md 3). */
+/** A page ends at about this many bytes, but has at least this many rows (docs/spec/decisions.md 3). */
 const pageBytesMax = 16 * 1024 * 1024;
 const pageRowsMin = 32;
 
@@ -63,7 +63,9 @@ export class Answerer {
     this.#options = options;
   }
 
-  /** Rejects with QueryError, and as `gone` says when nobody waits for the answer any more. */
+  /**
+   * Answers a query. Rejects with QueryError, and with the reason of `gone`, which aborts when nobody waits any more.
+   */
   async answer(request: QueryRequest, gone: AbortSignal): Promise<QueryAnswer> {
     this.#continuations.removeStale();
     const { copies, timeoutMs } = this.#options;
@@ -71,7 +73,7 @@ export class Answerer {
       return withQueryTimeout(timeoutMs, gone, (signal) => this.#continue(request, request.continuation!, signal));
     const query = readRowsQuery(request.query, request.prefix);
     const rowIds = rowIdsOf(query);
-    // The time to copy a table is not the query's.
+    // Copying the table does not count against the time limit of the query.
     const held =
       rowIds === null
         ? (await copies.take(request, [request.tableId], gone))[0]!
@@ -113,7 +115,7 @@ export class Answerer {
 
   async #page(request: QueryRequest, at: PageStart, isCold: boolean, signal: AbortSignal): Promise<QueryAnswer> {
     const { query, source, held } = at;
-    // One after the other: a query is not to share the memory with itself.
+    // Run count and page one after the other, so that a query does not share the memory with itself.
     const count = query.count ? await this.#count(query, source, signal) : null;
     const { rows, next } = hasGroups(query)
       ? await this.#groups(at, request, signal)
@@ -192,7 +194,7 @@ export class Answerer {
   }
 }
 
-/** `groups`: each as JSON. */
+/** `groups` has the JSON of each group. */
 function groupsJson(groups: readonly string[], continuation: string | null): Buffer {
   return Buffer.from(
     `{"data":[${groups.join(',')}]${continuation === null ? '' : `,"continuation":"${continuation}"`}}`,
@@ -208,7 +210,7 @@ function groupsCsv(names: readonly string[], groups: readonly string[]): Buffer 
   return writer.take();
 }
 
-/** The row IDs that a query names, if it asks for no other rows. */
+/** The row IDs of a look-up: a query whose filter names rows by ID. Null for other queries. */
 function rowIdsOf(query: RowsQuery): readonly string[] | null {
   const { filter } = query;
   if (hasGroups(query) || filter === null || !('column' in filter) || filter.column !== '$rowID') return null;

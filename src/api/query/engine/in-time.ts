@@ -1,9 +1,6 @@
 import { QueryError } from '../language/query-error.ts';
 
-/**
- * Does work that ends when nobody waits for it any more, or after some milliseconds: then it rejects with QueryError
- * `query_timeout`.
- */
+/** Runs work with a signal that aborts when `gone` does, or after `timeoutMs` with the QueryError `query_timeout`. */
 export async function withQueryTimeout<T>(
   timeoutMs: number,
   gone: AbortSignal,

@@ -1,4 +1,4 @@
-/** Filters as clients write them: conditions in JSON (docs/spec/queries.md, "filter"). */
+/** The language of filters: conditions in JSON (docs/spec/queries.md, "filter"). */
 import { malformed } from './query-error.ts';
 
 export const comparisonOperators = [
@@ -33,10 +33,7 @@ export type Condition =
   | { readonly or: readonly Condition[] }
   | { readonly not: Condition };
 
-/**
- * How many conditions a filter may have, how deep they may be nested, and how many values all its `in` may name
- * together.
- */
+/** Limits of a filter: conditions, depth of nesting, and values in all of its `in` together. */
 const conditionsMax = 100;
 const depthMax = 10;
 const valuesMax = 2000;
