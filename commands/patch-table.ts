@@ -1,7 +1,16 @@
-/** PatchTable: renames a table, and changes its columns: their display names, types and order, and which there are. */
+/** PatchTable: renames a table, and changes its columns: their display names, types and order, which there are, and its key. */
 import { z } from 'zod';
 import type { EventOf } from '../src/language/events/event.ts';
-import { columnIdBytesMax, columnType, displayName, givenColumn, parse, tableName, boundedText } from './inputs.ts';
+import {
+  columnIdBytesMax,
+  columnType,
+  displayName,
+  givenColumn,
+  parse,
+  tableKey,
+  tableName,
+  boundedText,
+} from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
 /** As many columns as a table may have. */
@@ -30,6 +39,7 @@ export const patchTableBody = z.strictObject({
     .max(columnsMax)
     .default([])
     .describe('The IDs of columns that come first, in this order. The others follow as they are.'),
+  key: tableKey.nullable().optional().describe('The columns in which no two rows may be equal; null: there is no key.'),
 });
 
 export const patchTableQuery = z.strictObject({
@@ -60,12 +70,20 @@ export function patchTable({
   members,
 }: PatchTableInput): EventOf<'TablePatchRequested'> {
   const body = parse(patchTableBody, members, (message) => new InvalidRequest(message));
-  const { name, columns, add, remove, order } = body;
-  const event = { type: 'TablePatchRequested', teamId, tableId, ifMatch, name: name ?? null } as const;
+  const { name, columns, add, remove, order, key } = body;
+  const event = {
+    type: 'TablePatchRequested',
+    teamId,
+    tableId,
+    ifMatch,
+    name: name ?? null,
+    ...(key === undefined ? {} : { key }),
+  } as const;
   const changes = add.length + remove.length + order.length;
   // As it was written before columns could be changed: processes of earlier versions read it, too.
   if (changes === 0 && columns.every(({ type }) => type === undefined))
     return { ...event, columns: columns.map(({ id, displayName: shown }) => ({ id, displayName: shown! })) };
+  if (key) throw new InvalidRequest('key: columns are changed in the same request; declare the key in one of its own');
   const { onMisfit } = query;
   return {
     ...event,

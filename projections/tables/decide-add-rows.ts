@@ -28,6 +28,7 @@ export function decideAddRows(
   }
   const placed = placeRows({
     states,
+    event,
     at,
     team,
     table,

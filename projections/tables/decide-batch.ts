@@ -8,8 +8,9 @@ import { apply, refusedWith } from '../../src/log/batch/decision.ts';
 import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { AppliedPart, Sequence } from '../../src/log/batch/sequence.ts';
 import { unchangedTable } from './guards.ts';
+import { fixedColumns } from './keys/table-key.ts';
 import { droppedCells } from './place-rows.ts';
-import type { TableChange } from './table.ts';
+import type { Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 
 type Batch = EventOf<'TableBatchRequested'>;
@@ -30,7 +31,7 @@ function openBatch(states: TableStates, event: Event<Batch>, at: LogPlace): Deci
   const found = unchangedTable(states, data, at);
   if ('refused' in found) return found.refused;
   const { table } = found;
-  const decided = decideSchemaOf(data, states.tables.schema(table), at.version);
+  const decided = decideSchemaOf(data, table, states.tables.schema(table), at.version);
   if ('refusal' in decided) return refusedWith(decided.refusal);
 
   // After this point it must succeed.
@@ -56,6 +57,7 @@ function openBatch(states: TableStates, event: Event<Batch>, at: LogPlace): Deci
 /** Decides the schema for the rows of a batch; messages name the operation of a row. */
 export function decideSchemaOf(
   { operations, profile, onSchemaError: mode, limits }: Batch,
+  table: Pick<Table, 'keyColumns'>,
   schema: TableSchema,
   version: bigint,
 ): SchemaDecision {
@@ -65,6 +67,7 @@ export function decideSchemaOf(
     mode,
     version,
     columnsMax: limits.columnsMax,
+    fixed: fixedColumns(table),
     place: ({ row }, columnId) => `operations[${operationOfRow(operations, row)}].row.${columnId}`,
   });
 }

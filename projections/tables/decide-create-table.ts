@@ -6,6 +6,7 @@ import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { isForgotten } from '../stashes/live-stash.ts';
+import { checkGivenKey, declared } from './keys/table-key.ts';
 import { placeRows, rowsOfRequest } from './place-rows.ts';
 import { exceededQuota, suspension } from '../teams/guards.ts';
 
@@ -33,6 +34,10 @@ export function decideCreateTable(
   if (misfit !== null) return refusedWith(misfit);
 
   const schema = columns === null ? null : schemaOf(columns, at.version);
+  const key = data.key ?? null;
+  const noKey = key === null ? null : checkGivenKey(key, schema ?? { columns: [] }, 'schema.key');
+  if (noKey !== null) return refusedWith(noKey);
+
   const created: Table = {
     id: data.tableId,
     teamId: data.teamId,
@@ -48,9 +53,11 @@ export function decideCreateTable(
     tail: null,
     deleted: false,
     retainsIds: false,
+    ...declared(key, at.version),
   };
   const placed = placeRows({
     states,
+    event,
     at,
     team,
     table: created,

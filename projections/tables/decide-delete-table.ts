@@ -5,6 +5,7 @@ import type { TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { endGeneration } from './end-generation.ts';
 import { tableOfTeam, unchangedTable } from './guards.ts';
+import { endKey } from './keys/table-key.ts';
 
 /**
  * Deletes a table. Guards: table, suspension, If-Match. Deleting a missing table succeeds. Its rows become unreachable;
@@ -22,6 +23,7 @@ export function decideDeleteTable(
   return apply([
     { kind: 'table', table: { ...table, version: at.version, rows: 0, tail: null, deleted: true } },
     endGeneration(table, at),
+    ...endKey(table),
     { kind: 'team', team: { ...team, rows: team.rows - table.rows, tables: team.tables - 1 } },
   ]);
 }

@@ -14,6 +14,7 @@ import { endGeneration } from './end-generation.ts';
 import type { ArrivedRows } from '../segments/arrived-rows.ts';
 import { placeRows, rowsOfRequest } from './place-rows.ts';
 import { checkRowIds } from './check-row-ids.ts';
+import { checkGivenKey, columnIdsOf, declared, endKey } from './keys/table-key.ts';
 import { unchangedTable } from './guards.ts';
 
 /**
@@ -41,17 +42,30 @@ export function decideOverwriteTable(
   const { columns } = data;
   const misfit = columns === null ? null : checkGivenSchema(columns);
   if (misfit !== null) return refusedWith(misfit);
+  const key =
+    columns === null ? (table.keyColumns === null ? null : columnIdsOf(table.keyColumns)) : (data.key ?? null);
+  const given = columns === null ? states.tables.schema(table) : schemaOf(columns, at.version);
+  const noKey = key === null ? null : checkGivenKey(key, given, 'schema.key');
+  if (noKey !== null) return refusedWith(noKey);
   const wrongId = refusedRowIds(states, table, event, rows);
   if (wrongId !== null) return refusedWith(wrongId);
 
-  const emptied: Table = { ...table, generation: at.version, rows: 0, tail: null, retainsIds: false };
+  const emptied: Table = {
+    ...table,
+    generation: at.version,
+    rows: 0,
+    tail: null,
+    retainsIds: false,
+    ...declared(key, at.version),
+  };
   const remaining = { ...team, rows: team.rows - table.rows };
   const placed = placeRows({
     states,
+    event,
     at,
     team: remaining,
     table: emptied,
-    schema: columns === null ? states.tables.schema(table) : schemaOf(columns, at.version),
+    schema: given,
     givesSchema: columns !== null,
     retainsIds: true,
     rows,
@@ -62,6 +76,7 @@ export function decideOverwriteTable(
   const changes: TableChange[] = [
     { kind: 'table', table: placed.table },
     endGeneration(table, at),
+    ...endKey(table),
     { kind: 'team', team: remaining },
     ...placed.changes,
   ];

@@ -7,6 +7,7 @@ import { decodeSchema, type TableSchema } from '../../src/language/values/table-
 import { readGaps } from '../../src/log/progress/versions.ts';
 import type { Team } from '../teams/team.ts';
 import { refusalOf, refusalOfNew, type GuardedTable } from './guards.ts';
+import { columnIdsOf } from './keys/table-key.ts';
 
 /** The result of a query on a table, or why there is none. */
 export type TableAnswer<T> = T | 'table_not_found' | 'payment_required';
@@ -34,11 +35,14 @@ export interface TableDetails {
   readonly createdAt: number;
   readonly rows: number;
   readonly schema: TableSchema;
+  /** The IDs of the columns of its key; null: it has none. */
+  readonly key: readonly string[] | null;
   /** The apps that it was linked to, sorted by code point. */
   readonly appIds: readonly string[];
 }
 
-interface TableRow extends Omit<TableDetails, 'schema'> {
+interface TableRow extends Omit<TableDetails, 'schema' | 'key'> {
+  readonly keyColumns: string | null;
   readonly suspended: boolean;
   readonly columns: string;
 }
@@ -46,7 +50,7 @@ interface TableRow extends Omit<TableDetails, 'schema'> {
 const selectTable: Statement<TableRow> = {
   name: 'read_table',
   text: `select teams.suspended, tables.name, tables.version, tables.created_at::float8 as "createdAt",
-  tables.rows::float8, schemas.columns,
+  tables.rows::float8, tables.key_columns as "keyColumns", schemas.columns,
       array(select app_id from app_links where app_links.table_id = tables.id order by app_id collate "C") as "appIds"
     from tables join teams on teams.id = tables.team_id
     join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
@@ -193,8 +197,10 @@ export class TableQueries {
       rows: [found],
     } = await this.#database.reader.query(selectTable, [tableId, teamId]);
     if (found === undefined) return 'table_not_found';
-    const { suspended, columns, ...table } = found;
-    return suspended ? 'payment_required' : { ...table, schema: decodeSchema(JSON.parse(columns)) };
+    const { suspended, columns, keyColumns, ...table } = found;
+    if (suspended) return 'payment_required';
+    const key = keyColumns === null ? null : columnIdsOf(keyColumns);
+    return { ...table, schema: decodeSchema(JSON.parse(columns)), key };
   }
 
   /** The table of a request that brings rows, and whether the committed state already refuses the request. */

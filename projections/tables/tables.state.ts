@@ -10,6 +10,7 @@ import { UndoMap, UndoSet, type UndoJournal } from '../../src/log/batch/undo-jou
 import type { StashStates } from '../stashes/stashes.state.ts';
 import type { TeamStates } from '../teams/teams.state.ts';
 import type { RowIdCheck } from './check-row-ids.ts';
+import { KeysState } from './keys/keys.state.ts';
 import { RetainedIds, type RetainedId } from './retained-ids.ts';
 import { findRetainedPlace } from './retained-places.ts';
 import { ExtentMap } from './extent-map.ts';
@@ -43,6 +44,8 @@ export class TablesState {
   readonly #issuedIds = new Map<string, PairMap<bigint, number, IssuedIds>>();
   readonly #rows: PairMap<bigint, number, StoredRow>;
   readonly #retained: RetainedIds;
+  /** The keys of rows, of tables that have one. */
+  readonly keys: KeysState;
   readonly #rowIdChecks = new Map<Event, RowIdCheck>();
   readonly #trials = new Map<Event, readonly ColumnMisfits[]>();
 
@@ -68,6 +71,7 @@ export class TablesState {
     this.#extents = new ExtentMap(journal);
     this.#rows = new PairMap(journal);
     this.#retained = new RetainedIds(journal);
+    this.keys = new KeysState(journal);
     this.#changedTables = new UndoSet(journal);
     this.#newTables = new UndoSet(journal);
     this.#changedExtents = new UndoSet(journal);

@@ -28,11 +28,10 @@ export class ModelSet {
   readonly #contents = new WeakMap<EventData, readonly EventData[]>();
   /** The definitions of the models that every event needs. */
   readonly #asked: {
-    readonly [Hook in 'keysAtMost' | 'needs' | 'makes' | 'loadsMuch' | 'isRefused']: readonly NonNullable<
-      AnyModel[Hook]
-    >[];
+    readonly [
+      Hook in 'keysAtMost' | 'needs' | 'makes' | 'loadsMuch' | 'isRefused' | 'lacks' | 'readsStored' | 'storesMuch'
+    ]: readonly NonNullable<AnyModel[Hook]>[];
   };
-  readonly #readsStored: ReadonlySet<EventType>;
   readonly #loadsAhead: ReadonlySet<EventType>;
 
   constructor(models: Models) {
@@ -57,8 +56,10 @@ export class ModelSet {
       makes: all.flatMap(({ makes = [] }) => makes),
       loadsMuch: all.flatMap(({ loadsMuch = [] }) => loadsMuch),
       isRefused: all.flatMap(({ isRefused = [] }) => isRefused),
+      lacks: all.flatMap(({ lacks = [] }) => lacks),
+      readsStored: all.flatMap(({ readsStored = [] }) => readsStored),
+      storesMuch: all.flatMap(({ storesMuch = [] }) => storesMuch),
     };
-    this.#readsStored = new Set(all.flatMap(({ readsStored = [] }) => readsStored));
     this.#loadsAhead = new Set(all.flatMap(({ loadsAhead = [] }) => loadsAhead));
   }
 
@@ -160,9 +161,19 @@ export class ModelSet {
     return first !== undefined && this.#asked.isRefused.some((isRefused) => isRefused(states, first));
   }
 
+  /** Whether the decision of an event, which consists of no others, would look up what is not loaded. */
+  lacks(states: AnyStates, event: Event): boolean {
+    return this.#asked.lacks.some((lacks) => lacks(states, event));
+  }
+
   /** Whether everything before such an event must be stored before the event is loaded. */
   readsStored(data: EventData): boolean {
-    return this.#partsOfData(data).some(({ type }) => this.#readsStored.has(type));
+    return this.#partsOfData(data).some((part) => this.#asked.readsStored.some((readsStored) => readsStored(part)));
+  }
+
+  /** Whether such an event may store so much that nothing that follows is decided in its batch. */
+  storesMuch(data: EventData): boolean {
+    return this.#partsOfData(data).some((part) => this.#asked.storesMuch.some((storesMuch) => storesMuch(part)));
   }
 
   /** Whether it pays to load for such an event while it is still on its way into the log. */

@@ -34,6 +34,8 @@ export interface Loading<States, Remembered, Committed> {
   /** The committed state that the model caches as long as the projector uses this read model. */
   readonly committed: Committed;
   readonly keys: KeyReservation;
+  /** Whether the batch is decided ahead. What is not to be done ahead throws then, and is done where the batch stands. */
+  readonly isAhead: boolean;
   /** Adds a write to the storing transaction, before the batch. A speculative batch fails because of it. */
   writeFirst(write: (tx: Tx) => Promise<void>): void;
 }
@@ -96,6 +98,11 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
    */
   loadMore?(loading: Loading<States, Remembered, Committed>): Promise<void>;
   /**
+   * Whether the decision of an event would look up what is not loaded, because earlier events of the batch have changed
+   * what it looks up. Asked before each decision; then the event is loaded again.
+   */
+  lacks?(states: States, event: Event): boolean;
+  /**
    * Whether `loadMore` may load much for the event. If so, a batch is cut before the event, so that all earlier events
    * are decided when it is loaded.
    */
@@ -118,8 +125,10 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
    */
   needs?(data: EventData): readonly string[];
   makes?(data: EventData): readonly string[];
-  /** Types of events that are loaded only after everything before them is stored. */
-  readonly readsStored?: readonly EventType[];
+  /** Whether everything before the event must be stored before it is loaded. */
+  readsStored?(data: EventData): boolean;
+  /** Whether the event may store so much that nothing that follows is decided in its batch. */
+  storesMuch?(data: EventData): boolean;
   /** Types of events that are worth loading while they are still on their way into the log. */
   readonly loadsAhead?: readonly EventType[];
 

@@ -90,9 +90,10 @@ export const simulationPlants: Readonly<Record<string, SimulationPlant>> = {
     faults: [lostCommits],
     plant: () => {
       const { decide } = Batch.prototype;
-      Batch.prototype.decide = function decideWithoutBase(run, before) {
+      Batch.prototype.decide = function decideWithoutBase(tx, run, before) {
         return decide.call(
           this,
+          tx,
           run.map(({ record, event }) => {
             return {
               record,

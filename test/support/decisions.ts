@@ -9,12 +9,14 @@ import type { BodyBlockChange, OpenBodyChange } from '../../projections/segments
 import { defaultColumnsMax, StashContentBuilder } from '../../projections/stashes/stash-content.ts';
 import type { ChunkChange, StashChange } from '../../projections/stashes/stash.ts';
 import { compareSerials } from '../../projections/stashes/stash-order.ts';
+import { declared, keyOf } from '../../projections/tables/keys/table-key.ts';
 import { changedForm, bodyFormOf } from '../../projections/tables/read/stored-body.ts';
 import type { Extent, TableChange } from '../../projections/tables/table.ts';
 import type { Team, TokenChange } from '../../projections/teams/team.ts';
 import type { UploadChange } from '../../projections/uploads/upload.ts';
 import type { Event } from '../../src/language/events/event.ts';
-import type { RowAddress } from '../../src/language/events/row-id.ts';
+import { formatRowId, type RowAddress } from '../../src/language/events/row-id.ts';
+import { keyReaderOf } from '../../src/language/values/row-key.ts';
 import { noPlanLimits, noUsage, type PlanLimits, type Usage } from '../../src/language/events/quota.ts';
 import { eventOf, type Request } from './requests.ts';
 import { createdAt, schemaFrom } from './schema-text.ts';
@@ -59,6 +61,8 @@ export interface Given {
   readonly wrap?: boolean;
   /** Properties of the tail that differ from the default. */
   readonly tailExtent?: Partial<Extent>;
+  /** The columns of the key, whose index began with the table; the keys of the tail are loaded. */
+  readonly key?: readonly string[];
 }
 
 /** Makes a state with these properties. */
@@ -77,6 +81,7 @@ export function given({
   tail,
   wrap = false,
   tailExtent = {},
+  key: keyColumns,
 }: Given = {}): States {
   let key = 1000n;
   const states = openStates(() => key++);
@@ -163,10 +168,20 @@ export function given({
       tail: tail ? openTail.key : null,
       deleted: false,
       retainsIds: false,
+      ...declared(keyColumns ?? null, createdAt),
     });
     tables.putSchema({ tableId: 'table', version: createdAt, schema: schemaFrom(schema) });
+    tail?.forEach((body, index) => putKey(tables, openTail, index, body));
   }
   return states;
+}
+
+/** Loads the key of a row of the tail, if it has one. */
+function putKey(tables: States['tables'], extent: Extent, index: number, body: string): void {
+  const table = tables.table('table');
+  const key = table && keyOf(table, tables.schema(table));
+  const rowKey = key && keyReaderOf(key.columns)(body);
+  if (rowKey) tables.keys.put(key, rowKey.text, { extent: extent.key, index, rowId: formatRowId(tailRow(index)) });
 }
 
 const set = new ModelSet(models);
@@ -217,7 +232,7 @@ export function when(states: States, request: Request, at: LogPlace = here): Dec
 /** Decides a request that consists of several, and applies its changes, or none. */
 export function whenInOrder(states: States, request: Request, at: LogPlace = here): Promise<Outcome> {
   const decider = new Decider(set, { ...states }, journals.get(states)!);
-  return decider.decide(eventOf(request), at, new TimeSlices());
+  return decider.decide(eventOf(request), at, new TimeSlices(), async () => undefined);
 }
 
 /** Loads the content of a stash whose chunks were decided in this state, as an import needs it. */

@@ -142,6 +142,7 @@ export interface AskedTable extends Asked {
   readonly tablesMax?: number;
   readonly schema?: string;
   readonly apps?: readonly string[];
+  readonly key?: readonly string[];
 }
 
 /** Creates the table `made`. */
@@ -155,6 +156,7 @@ export function create({ source, ...carried }: Rows, asked: AskedTable = {}): Re
       name: 'Made',
       appsToLink: apps,
       columns: schema === undefined ? null : columnsFrom(schema),
+      ...(asked.key === undefined ? {} : { key: asked.key }),
       onSchemaError: mode,
       limits: { ...limitsOf(asked), ...(asked.tablesMax === undefined ? {} : { tablesMax: asked.tablesMax }) },
       rows: source,
@@ -200,6 +202,7 @@ export interface AskedPatch {
   readonly columns?: readonly (readonly [id: string, displayName: string | null])[];
   /** Changes of columns: by default none. */
   readonly changes?: Partial<RequestedColumnChanges>;
+  readonly key?: readonly string[] | null;
 }
 
 const noChanges: RequestedColumnChanges = {
@@ -212,7 +215,7 @@ const noChanges: RequestedColumnChanges = {
   tried: null,
 };
 
-export function patchTable({ ifMatch = null, name, columns = [], changes }: AskedPatch): Request {
+export function patchTable({ ifMatch = null, name, columns = [], changes, key }: AskedPatch): Request {
   return {
     data: {
       type: 'TablePatchRequested',
@@ -221,6 +224,7 @@ export function patchTable({ ifMatch = null, name, columns = [], changes }: Aske
       ifMatch,
       name: name ?? null,
       columns: columns.map(([id, displayName]) => ({ id, displayName })),
+      ...(key === undefined ? {} : { key }),
       ...(changes === undefined ? {} : { columnChanges: { ...noChanges, ...changes } }),
     },
   };

@@ -86,7 +86,7 @@ const table = exactly({
   version: (value) => /^[0-9]+$/.test(String(value)) && typeof value === 'string',
   created: time,
   rows: count,
-  schema: exactly({ columns: listOf(column) }),
+  schema: exactly({ 'columns': listOf(column), 'key?': listOf(text) }),
   appIDs: listOf(text),
 });
 

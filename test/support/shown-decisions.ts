@@ -18,7 +18,7 @@ export function shown({ outcome, changes }: Decision<Change>, at: LogPlace = her
   return [shownOutcome(outcome), ...others.map((change) => shownChange(change, at))].join(' | ');
 }
 
-function shownOutcome(outcome: Decision['outcome']): string {
+export function shownOutcome(outcome: Decision['outcome']): string {
   if (outcome.status === 'refused') return `${outcome.refusal.type}: ${outcome.refusal.message}`;
   return outcome.etag === undefined ? 'ok' : `ok ${outcome.etag}`;
 }
@@ -48,6 +48,12 @@ function shownChange(change: Exclude<Change, UsageChange>, at: LogPlace): string
       const ids = change.ids?.map((id, at) => (id === null ? '' : `${id} `) + change.bodies[at]!) ?? change.bodies;
       return [`rows ${change.extent.version}[${change.first}]`, ...ids].join(' ');
     }
+    case 'keys':
+      return `keys ${[...change.freed.map((text) => `-${text}`), ...change.taken.map(([text]) => `+${text}`)].join(' ')}`;
+    case 'keyRuns':
+      return `keys of ${change.runs.parts.length} parts`;
+    case 'endedKey':
+      return `key of ${change.since} ended`;
     case 'row':
       return `row ${change.extent.version}[${change.index}] ${change.body ?? 'deleted'}`;
     case 'bodyBlock':

@@ -78,8 +78,8 @@ export interface paths {
          */
         head: operations["getTableHead"];
         /**
-         * Rename a table, or change its columns
-         * @description Gives the table another name, and changes its columns: the names that they are shown under, their types and their order, and which there are. What the body does not name stays as it is. All of it takes effect in one step, however many rows there are: first columns go, then others change, then new ones come, and at last the order changes. The values of a removed column are gone, also if a column of this ID is added again. A type that not all values fit is refused, or with `onMisfit=clear` empties the cells that do not fit.
+         * Change a table
+         * @description Gives the table another name, and changes its columns: the names that they are shown under, their types and their order, and which there are. Declares a key, or removes it (null): no two rows may have equal values in all columns of a key. What the body does not name stays as it is. All of it takes effect in one step, however many rows there are: first columns go, then others change, then new ones come, and at last the order changes. The values of a removed column are gone, also if a column of this ID is added again. A type that not all values fit is refused, or with `onMisfit=clear` empties the cells that do not fit.
          */
         patch: operations["updateTable"];
         trace?: never;
@@ -938,6 +938,7 @@ export interface components {
                 displayName?: string;
                 type: components["schemas"]["ColumnType"];
             }[];
+            key?: components["schemas"]["TableKey"];
         };
         /** @description A scalar type, or an array of one. `url` is another name of `uri`. */
         ColumnType: ("string" | "uri" | "imageURI" | "audioURI" | "markdown" | "phoneNumber" | "emailAddress" | "emoji" | "date" | "time" | "dateTime" | "duration" | "number" | "boolean" | "json" | "url") | {
@@ -951,6 +952,8 @@ export interface components {
                 kind: "string" | "uri" | "imageURI" | "audioURI" | "markdown" | "phoneNumber" | "emailAddress" | "emoji" | "date" | "time" | "dateTime" | "duration" | "number" | "boolean" | "json" | "url";
             };
         };
+        /** @description The IDs of columns: no two rows may have equal values in all of them. Rows in which one of them is empty are not compared. */
+        TableKey: string[];
         /** @description The values of a row's columns by column ID. A column that is null or left out is empty. */
         InputRow: {
             [key: string]: unknown;
@@ -979,9 +982,10 @@ export interface components {
             created: string;
             /** @description How many rows it has. */
             rows: number;
-            /** @description Its columns in their order. */
+            /** @description Its columns in their order, and its key if it has one. */
             schema: {
                 columns: components["schemas"]["Column"][];
+                key?: components["schemas"]["TableKey"];
             };
             /** @description The apps that it was linked to. */
             appIDs: string[];
@@ -1600,6 +1604,24 @@ export interface components {
                     error: {
                         /** @enum {string} */
                         type: "request_timeout";
+                        message: string;
+                    };
+                };
+            };
+        };
+        /** @description `key_not_unique`: Two rows would have the same key. The message names both rows, the columns and the values. */
+        "409.key_not_unique": {
+            headers: {
+                "Request-ID": components["headers"]["Request-ID"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    error: {
+                        /** @enum {string} */
+                        type: "key_not_unique";
                         message: string;
                     };
                 };
@@ -2613,6 +2635,7 @@ export interface operations {
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.key_not_unique"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved.column_id_not_unique"];
             429: components["responses"]["429.rate_limited"];
@@ -2794,6 +2817,7 @@ export interface operations {
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.key_not_unique"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved.column_id_not_unique"];
@@ -2951,6 +2975,8 @@ export interface operations {
                      * @default []
                      */
                     order?: string[];
+                    /** @description The columns in which no two rows may be equal; null: there is no key. */
+                    key?: components["schemas"]["TableKey"] | null;
                 };
             };
         };
@@ -2980,6 +3006,7 @@ export interface operations {
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.key_not_unique"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved.column_id_not_unique"];
@@ -3186,6 +3213,7 @@ export interface operations {
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.key_not_unique"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved.column_id_not_unique"];
@@ -3474,6 +3502,7 @@ export interface operations {
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.key_not_unique"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved"];
@@ -3653,6 +3682,7 @@ export interface operations {
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout"];
+            409: components["responses"]["409.key_not_unique"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved"];

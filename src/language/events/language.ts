@@ -5,10 +5,15 @@
  */
 import { currentRule, languageOfRule } from '../values/rule.ts';
 import { definitionOf, newestLanguage, type EventData } from './event.ts';
-import { languageOfColumnChanges } from './table-events.ts';
+import { languageOfColumnChanges, languageOfKeys } from './table-events.ts';
 
 /** The newest language that this version reads. It reads all earlier ones too. */
-export const eventLanguage = Math.max(newestLanguage, languageOfRule(currentRule), languageOfColumnChanges);
+export const eventLanguage = Math.max(
+  newestLanguage,
+  languageOfRule(currentRule),
+  languageOfColumnChanges,
+  languageOfKeys,
+);
 
 /** The language that an event needs: the maximum of its type's and its fields' languages. */
 export function languageOf(data: EventData): number {

@@ -9,6 +9,12 @@ import { costOfOperations, operationsFromWire, operationsToWire, type RowOperati
 
 const onSchemaError = json<SchemaErrorMode>();
 
+/** The language that tables with keys came with. */
+export const languageOfKeys = 3;
+
+/** The IDs of the columns of a key. */
+const key: Field<readonly string[]> = { language: () => languageOfKeys };
+
 /** What a change of columns does if cells do not fit a new type: it is refused, or they are empty from then on. */
 export type MisfitMode = 'abort' | 'clear';
 
@@ -45,6 +51,8 @@ export const tableCreateRequested = defineEvent({
     name: json<string>(),
     /** Null: the columns are inferred from the rows. */
     columns: json<readonly GivenColumn[] | null>(),
+    /** The IDs of the columns of its key; absent: it has none. */
+    key: optional(key),
     onSchemaError,
     appsToLink: json<readonly string[] | null>(),
     limits: json<TableLimits>(),
@@ -62,6 +70,8 @@ export const tablePatchRequested = defineEvent({
     /** Null: unchanged. */
     name: json<string | null>(),
     columns: json<readonly GivenDisplayName[]>(),
+    /** The IDs of the columns of its key; null: it has none; absent: unchanged. */
+    key: optional<readonly string[] | null>({ language: () => languageOfKeys }),
     /** Then `columns` is empty. */
     columnChanges: optional(columnChanges),
   },
@@ -88,6 +98,8 @@ export const tableOverwriteRequested = defineEvent({
     ifMatch,
     /** The schema that replaces the table's; null: the table keeps its schema. */
     columns: json<readonly GivenColumn[] | null>(),
+    /** The key in that schema; absent: it has none. */
+    key: optional(key),
     onSchemaError,
     limits: json<RowLimits>(),
     rows,

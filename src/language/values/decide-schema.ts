@@ -22,6 +22,8 @@ interface SchemaRequest {
   /** The version of the event that brings the rows. New types are valid from it on. */
   readonly version: bigint;
   readonly columnsMax: number;
+  /** Columns whose types stay, whatever the mode, by ID: a value that does not fit is refused. */
+  readonly fixed?: ReadonlySet<string> | undefined;
   /** Names a place in the request for messages, like `rows[3].age`. */
   readonly place: (place: Place, columnId: string) => string;
 }
@@ -143,8 +145,9 @@ function offenceOf(column: ColumnProfile, request: SchemaRequest): Offence | und
   }
   if (mode === 'dropColumns') return undefined;
 
-  const type = takesNewColumns ? widestType(column, known) : currentType(known!);
-  const misfit = takesNewColumns ? firstLeftOut(column, type) : firstMisfit(column, type);
+  const adapts = takesNewColumns && request.fixed?.has(column.id) !== true;
+  const type = adapts ? widestType(column, known) : currentType(known!);
+  const misfit = adapts ? firstLeftOut(column, type) : firstMisfit(column, type);
   if (misfit === undefined) return undefined;
   const { row, position } = misfit;
   return { row, position, refusal: () => misfitRefusal(place(misfit, column.id), misfit, type) };

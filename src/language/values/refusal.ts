@@ -12,7 +12,8 @@ export type RefusalType =
   | 'column_id_not_found'
   | 'column_has_invalid_value'
   | 'column_id_reserved'
-  | 'column_id_not_unique';
+  | 'column_id_not_unique'
+  | 'key_not_unique';
 
 /** Why a command takes no effect. */
 export interface Refusal {

@@ -34,6 +34,8 @@ export interface BatchOptions {
   readonly committed: AnyStates;
   /** The memory of the previous batch, if it is known to be valid. */
   readonly memory: BatchMemory | null;
+  /** Whether it is decided before its records are known to stand there. */
+  readonly isAhead: boolean;
 }
 
 export class Batch {
@@ -78,7 +80,7 @@ export class Batch {
   }
 
   async #load(tx: Tx, events: readonly Event[], commandIds: readonly CommandId[]): Promise<readonly Write[]> {
-    const { models, partition, keys, committed, memory } = this.#options;
+    const { models, partition, keys, committed, memory, isAhead } = this.#options;
     const writes: Write[] = [];
     const loaded = events.flatMap((event) => models.loadedFor(event));
     const loadings = models.list.map(([name, model]): readonly [AnyModel, Loading<AnyStates, unknown, unknown>] => [
@@ -91,6 +93,7 @@ export class Batch {
         before: memory?.before ?? null,
         remembered: memory?.remembered[name] ?? null,
         committed: committed[name],
+        isAhead,
         writeFirst: (write) => writes.push(write),
       },
     ]);
@@ -115,9 +118,9 @@ export class Batch {
 
   /**
    * Decides events in their order. `before` has the versions of the partition before them; resolves to the versions
-   * after them. While the many changes of an import are applied, other work runs in between.
+   * after them. While the many changes of an import are applied, other work runs in between. `tx`: as for `load`.
    */
-  async decide(run: readonly Entry[], before: Versions): Promise<Versions> {
+  async decide(tx: Tx, run: readonly Entry[], before: Versions): Promise<Versions> {
     const slices = new TimeSlices();
     let versions = before;
     for (const { record, event } of run) {
@@ -135,6 +138,7 @@ export class Batch {
         event,
         { partition, offset, version: versions.base + offset, gaps: versions.gaps, time },
         slices,
+        async (lacking) => void (await this.#load(tx, [lacking], [])),
       );
       const outcome = { ...decided, requestDigest: requestDigest ?? undefined };
       this.outcomes.set(commandId, outcome);

@@ -26,13 +26,24 @@ export class Decider {
     this.#journal = journal;
   }
 
-  /** Decides an event, and applies its changes. */
-  async decide(event: Event, at: LogPlace, slices: TimeSlices): Promise<Outcome> {
+  /**
+   * Decides an event, and applies its changes. `load`: loads what an event looks up, because earlier events have changed
+   * that (`Model.lacks`).
+   */
+  async decide(
+    event: Event,
+    at: LogPlace,
+    slices: TimeSlices,
+    load: (event: Event) => Promise<void>,
+  ): Promise<Outcome> {
     const models = this.#models;
     const sequence = models.sequenceOf(event.data);
-    if (sequence === null) return this.#apply(models.decide(this.#states, event, at), slices);
+    if (sequence === null) {
+      if (models.lacks(this.#states, event)) await load(event);
+      return this.#apply(models.decide(this.#states, event, at), slices);
+    }
     this.#journal.setSavepoint();
-    const outcome = await this.#decideInOrder(sequence, event, at, slices);
+    const outcome = await this.#decideInOrder(sequence, event, at, slices, load);
     if (outcome.status === 'refused') this.#journal.rollBack();
     else this.#journal.release();
     return outcome;
@@ -44,12 +55,14 @@ export class Decider {
     event: Event,
     at: LogPlace,
     slices: TimeSlices,
+    load: (event: Event) => Promise<void>,
   ): Promise<Outcome> {
     const models = this.#models;
     const opened = open === undefined ? null : await this.#apply(open(this.#states, event, at), slices);
     if (opened?.status === 'refused') return opened;
     const parts: AppliedPart[] = [];
     for (const part of models.partsOf(event)) {
+      if (models.lacks(this.#states, part)) await load(part);
       const decision = models.decide(this.#states, part, at);
       const outcome = await this.#apply(decision, slices);
       if (outcome.status === 'refused') return { status: 'refused', refusal: refusalOf(outcome.refusal, parts.length) };

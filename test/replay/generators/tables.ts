@@ -107,6 +107,7 @@ export class TablesGenerator implements Generator {
       ifMatch: tables.ifMatch(tableId),
       name: r.chance(0.5) ? null : `table ${r.below(100)}`,
       columns,
+      ...(r.chance(0.3) ? { key: r.pick([['n'], ['name', 'day'], null]) } : {}),
     });
   }
 
@@ -216,6 +217,7 @@ export class TablesGenerator implements Generator {
         ifMatch: tables.ifMatch(tableId),
         limits,
         columns: r.chance(0.3) ? givenColumns : null,
+        ...(r.chance(0.2) ? { key: ['name'] } : {}),
         onSchemaError: r.pick(['dropColumns', 'updateSchema']),
         rows,
       },
@@ -264,6 +266,7 @@ export class TablesGenerator implements Generator {
     this.#create(
       {
         columns: r.chance(0.6) ? givenColumns : null,
+        ...(r.chance(0.4) ? { key: r.pick([['n'], ['day', 'name']]) } : {}),
         rows: { kind: 'few', ...carried },
         appsToLink: r.chance(0.5) ? ['app one', 'äpp 🙂', 'app one'] : null,
         onSchemaError: r.pick(['dropColumns', 'updateSchema']),
@@ -286,7 +289,7 @@ export class TablesGenerator implements Generator {
   #create(
     given: Pick<
       Extract<EventData, { type: 'TableCreateRequested' }>,
-      'columns' | 'rows' | 'appsToLink' | 'onSchemaError'
+      'columns' | 'key' | 'rows' | 'appsToLink' | 'onSchemaError'
     >,
     body: PackedBody,
   ): void {

@@ -112,7 +112,7 @@ const counters: Model<CountersState, CounterStates, CounterChange, Map<string, C
     for (const [teamId, counter] of state.known) known.set(teamId, counter);
     return known;
   },
-  readsStored: ['TeamResumed'],
+  readsStored: ({ type }) => type === 'TeamResumed',
   loadsAhead: ['TeamSuspended'],
   sections: [
     {

@@ -106,6 +106,11 @@ const types = {
     meaning: 'The upload is complete already, so its file cannot be sent again.',
     example: 'The upload is complete already. For another file, create another upload.',
   },
+  key_not_unique: {
+    status: 409,
+    meaning: 'Two rows would have the same key. The message names both rows, the columns and the values.',
+    example: 'rows[0]: row AAAAAAAAAAEAAAAAAAAAAA has the same key, "email" = "ada@example.org"',
+  },
   precondition_failed: {
     status: 412,
     meaning: 'The row or the table has changed since the version in `If-Match`.',

@@ -43,7 +43,12 @@ export const inputRow = z.looseObject({}).meta({
 export const inputRows = z.array(inputRow);
 
 /** Errors of the cells of rows. */
-export const cellErrors = ['column_id_not_found', 'column_has_invalid_value', 'column_id_reserved'] as const;
+export const cellErrors = [
+  'key_not_unique',
+  'column_id_not_found',
+  'column_has_invalid_value',
+  'column_id_reserved',
+] as const;
 
 const cells =
   'CSV as in RFC 4180, in UTF-8. The first line names the columns, and each later line is a row. An empty cell is an empty column.';

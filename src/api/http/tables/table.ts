@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { deleteTable } from '../../../../commands/delete-table.ts';
-import { stashReference } from '../../../../commands/inputs.ts';
+import { stashReference, tableKey } from '../../../../commands/inputs.ts';
 import { overwriteTable, overwriteTableBody, overwriteTableQuery } from '../../../../commands/overwrite-table.ts';
 import type { TableDetails, TableQueries } from '../../../../projections/tables/tables.queries.ts';
 import { isArrayType, itemKind, type ColumnType } from '../../../language/values/column-type.ts';
@@ -101,10 +101,24 @@ const table = z
       .string()
       .regex(/^[0-9]+$/)
       .meta({ description: 'The version of the table, as in `ETag`.' }),
+<<<<<<< ours
     created: z.iso.datetime().meta({ description: 'When the table was created.' }),
     rows: z.int().min(0).meta({ description: 'How many rows the table has.' }),
     schema: z.strictObject({ columns: z.array(column) }).meta({ description: 'The columns of the table, in order.' }),
     appIDs: z.array(z.string()).meta({ description: 'The apps that the table is linked to.' }),
+||||||| base
+    created: z.iso.datetime().meta({ description: 'When it was created.' }),
+    rows: z.int().min(0).meta({ description: 'How many rows it has.' }),
+    schema: z.strictObject({ columns: z.array(column) }).meta({ description: 'Its columns in their order.' }),
+    appIDs: z.array(z.string()).meta({ description: 'The apps that it was linked to.' }),
+=======
+    created: z.iso.datetime().meta({ description: 'When it was created.' }),
+    rows: z.int().min(0).meta({ description: 'How many rows it has.' }),
+    schema: z
+      .strictObject({ columns: z.array(column), key: tableKey.optional() })
+      .meta({ description: 'Its columns in their order, and its key if it has one.' }),
+    appIDs: z.array(z.string()).meta({ description: 'The apps that it was linked to.' }),
+>>>>>>> theirs
   })
   .meta({ id: 'Table' });
 
@@ -148,7 +162,7 @@ function addGetTable(app: App, { tables }: TableDependencies): void {
   app.route({ method: ['GET', 'HEAD'], url: '/tables/:tableID', config: { operation: getOperation }, handler: answer });
 }
 
-function present(id: string, { name, version, createdAt, rows, schema, appIds }: TableDetails): object {
+function present(id: string, { name, version, createdAt, rows, schema, key, appIds }: TableDetails): object {
   const columns = schema.columns.map((column) => {
     const { id: columnId, displayName } = column;
     return {
@@ -163,7 +177,7 @@ function present(id: string, { name, version, createdAt, rows, schema, appIds }:
     version: version.toString(),
     created: new Date(createdAt).toISOString(),
     rows,
-    schema: { columns },
+    schema: { columns, ...(key === null ? {} : { key }) },
     appIDs: appIds,
   };
 }

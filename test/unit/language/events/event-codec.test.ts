@@ -83,6 +83,8 @@ type FieldsOf<T extends EventType> = {
   readonly [K in Exclude<keyof EventOf<T>, 'type'>]-?: fc.Arbitrary<EventOf<T>[K]>;
 };
 
+const keyIds = fc.array(id, { minLength: 1, maxLength: 3 });
+
 /** Every event there is: a new one does not compile until it is named here. */
 const fields: { readonly [T in EventType]: FieldsOf<T> } = {
   GenerationStarted: { logId: id, base: version },
@@ -144,6 +146,7 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
     tableId: id,
     name: id,
     columns: fc.option(fc.array(givenColumn, { maxLength: 3 })),
+    key: keyIds,
     onSchemaError,
     appsToLink: fc.option(fc.array(id, { maxLength: 3 })),
     limits: tableLimits,
@@ -155,6 +158,7 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
     ifMatch,
     name: fc.option(id),
     columns: fc.array(plain({ id, displayName: fc.option(fc.string()) }), { maxLength: 3 }),
+    key: fc.option(keyIds),
     columnChanges: plain({
       remove: fc.array(id, { maxLength: 3 }),
       change: fc.array(
@@ -180,6 +184,7 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
     tableId: id,
     ifMatch,
     columns: fc.option(fc.array(givenColumn, { maxLength: 3 })),
+    key: keyIds,
     onSchemaError,
     limits,
     rows,
