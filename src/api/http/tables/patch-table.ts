@@ -56,42 +56,21 @@ const operation: Operation = {
   tag: 'Tables',
   summary: 'Change a table',
   description:
-<<<<<<< ours
     'Changes the name of the table and its columns: their display names, types and order. It also adds and removes columns. ' +
+    'Declares a key, or removes it (null): no two rows may have equal values in all columns of a key. ' +
     'Whatever the body does not name stays as it is. All changes take effect in one step, however many rows the table has: ' +
     'first columns are removed, then changed, then added, and at last reordered. The values of a removed column are gone, even ' +
     'if a column with its ID is added again. If a value does not fit the new type of its column, the request is refused. With ' +
     '`onMisfit=clear` the cell becomes empty instead.',
-||||||| base
-    'Gives the table another name, and changes its columns: the names that they are shown under, their types and their order, ' +
-    'and which there are. What the body does not name stays as it is. All of it takes effect in one step, however many rows ' +
-    'there are: first columns go, then others change, then new ones come, and at last the order changes. The values of a ' +
-    'removed column are gone, also if a column of this ID is added again. A type that not all values fit is refused, or with ' +
-    '`onMisfit=clear` empties the cells that do not fit.',
-=======
-    'Gives the table another name, and changes its columns: the names that they are shown under, their types and their order, ' +
-    'and which there are. Declares a key, or removes it (null): no two rows may have equal values in all columns of a key. What the body does not name stays as it is. All of it takes effect in one step, however many rows ' +
-    'there are: first columns go, then others change, then new ones come, and at last the order changes. The values of a ' +
-    'removed column are gone, also if a column of this ID is added again. A type that not all values fit is refused, or with ' +
-    '`onMisfit=clear` empties the cells that do not fit.',
->>>>>>> theirs
   ifMatch: 'table',
   body: jsonContent(patchTableBody, {
     'another name': { name: 'persons' },
     'another display name of a column': { columns: [{ id: 'born', displayName: 'Birthday' }] },
     'another type': { columns: [{ id: 'born', type: 'dateTime' }] },
-<<<<<<< ours
     'a new column before all others': { add: [{ id: 'email', type: 'emailAddress' }], order: ['email'] },
     'a column removed': { remove: ['born'] },
-||||||| base
-    'a new column in the first place': { add: [{ id: 'email', type: 'emailAddress' }], order: ['email'] },
-    'a column that goes': { remove: ['born'] },
-=======
-    'a new column in the first place': { add: [{ id: 'email', type: 'emailAddress' }], order: ['email'] },
-    'a column that goes': { remove: ['born'] },
     'a key': { key: ['name'] },
     'no key': { key: null },
->>>>>>> theirs
   }),
   answers: {
     200: {

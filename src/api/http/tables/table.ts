@@ -101,24 +101,12 @@ const table = z
       .string()
       .regex(/^[0-9]+$/)
       .meta({ description: 'The version of the table, as in `ETag`.' }),
-<<<<<<< ours
     created: z.iso.datetime().meta({ description: 'When the table was created.' }),
     rows: z.int().min(0).meta({ description: 'How many rows the table has.' }),
-    schema: z.strictObject({ columns: z.array(column) }).meta({ description: 'The columns of the table, in order.' }),
-    appIDs: z.array(z.string()).meta({ description: 'The apps that the table is linked to.' }),
-||||||| base
-    created: z.iso.datetime().meta({ description: 'When it was created.' }),
-    rows: z.int().min(0).meta({ description: 'How many rows it has.' }),
-    schema: z.strictObject({ columns: z.array(column) }).meta({ description: 'Its columns in their order.' }),
-    appIDs: z.array(z.string()).meta({ description: 'The apps that it was linked to.' }),
-=======
-    created: z.iso.datetime().meta({ description: 'When it was created.' }),
-    rows: z.int().min(0).meta({ description: 'How many rows it has.' }),
     schema: z
       .strictObject({ columns: z.array(column), key: tableKey.optional() })
-      .meta({ description: 'Its columns in their order, and its key if it has one.' }),
-    appIDs: z.array(z.string()).meta({ description: 'The apps that it was linked to.' }),
->>>>>>> theirs
+      .meta({ description: 'The columns of the table, in order, and its key if it has one.' }),
+    appIDs: z.array(z.string()).meta({ description: 'The apps that the table is linked to.' }),
   })
   .meta({ id: 'Table' });
 
