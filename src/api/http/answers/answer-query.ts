@@ -100,7 +100,7 @@ export async function answerSql(
 }
 
 /** A row that a query found, and its version, good for `If-Match`. */
-export interface FoundRow {
+export interface MatchingRow {
   readonly row: RowAddress;
   readonly version: bigint;
 }
@@ -109,15 +109,15 @@ export interface FoundRow {
  * The rows of a table that meet a filter, at one version: up to `rowsMax`, and perhaps some more if there are more. The
  * caller has taken the outgoing bytes of its answer. Throws HttpError.
  */
-export async function findRows(
+export async function findMatchingRows(
   { engine, shares }: { readonly engine: QueryEngine; readonly shares: Pick<Shares, 'queries'> },
   reply: FastifyReply,
   { tableId, filter, rowsMax }: { readonly tableId: string; readonly filter: unknown; readonly rowsMax: number },
-): Promise<{ readonly rows: readonly FoundRow[]; readonly version: bigint }> {
+): Promise<{ readonly rows: readonly MatchingRow[]; readonly version: bigint }> {
   const { teamId, appId } = reply.request.principal;
   const query = { filter, fields: ['$version'] };
   const asked = { teamId, appId, tableId, query, prefix: 'query.', format: 'json' as const, limit: rowsMax };
-  const rows: FoundRow[] = [];
+  const rows: MatchingRow[] = [];
   for (let continuation: string | null = null; ;) {
     const answer: EngineAnswer = await askInShare(shares.queries, reply, (gone) =>
       engine.ask({ ...asked, continuation }, gone),
