@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState, type SubmitEvent, type SubmitEvent } from 'react';
+import { useState, type ReactElement, type SubmitEvent } from 'react';
 import type { ColumnMisfits, Table, TableDescription, Version } from '../../../clients/typescript/src/index.ts';
 import { columnTypes, nameOfType, textOfType, titleOf, typeOfText } from '../tables/column-types.ts';
 import { renameTable } from '../tables/guarded-table.ts';
