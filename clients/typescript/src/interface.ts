@@ -2927,7 +2927,7 @@ export interface operations {
     updateTable: {
         parameters: {
             query?: {
-                /** @description What becomes of cells that do not fit a new type of their column. `abort`: the request is refused. `clear`: they are empty from then on. */
+                /** @description What happens to cells that do not fit the new type of their column. `abort`: the request is refused. `clear`: the cells become empty. */
                 onMisfit?: "abort" | "clear";
                 /** @description `true` changes nothing: the answer says how many cells do not fit new types of their columns. */
                 dryRun?: "true" | "false";
@@ -2953,25 +2953,25 @@ export interface operations {
             content: {
                 "application/json": {
                     name?: string;
-                    /** @description Columns that get another name to be shown under (null: none), or another type. */
+                    /** @description Columns that get a new display name (null: none) or a new type. */
                     columns?: {
                         id: string;
                         displayName?: string | null;
                         type?: components["schemas"]["ColumnType"];
                     }[];
-                    /** @description New columns, behind the others. */
+                    /** @description New columns, which come after the others. */
                     add?: {
                         id: string;
                         displayName?: string;
                         type: components["schemas"]["ColumnType"];
                     }[];
                     /**
-                     * @description The IDs of columns that go, with their values.
+                     * @description The IDs of the columns to remove, with their values.
                      * @default []
                      */
                     remove?: string[];
                     /**
-                     * @description The IDs of columns that come first, in this order. The others follow as they are.
+                     * @description The IDs of the columns that come first, in this order. The others follow in their present order.
                      * @default []
                      */
                     order?: string[];
@@ -3391,6 +3391,7 @@ export interface operations {
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout.query_timeout"];
+            409: components["responses"]["409.key_not_unique"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved"];
