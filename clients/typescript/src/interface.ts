@@ -2927,7 +2927,7 @@ export interface operations {
     updateTable: {
         parameters: {
             query?: {
-                /** @description What becomes of cells that do not fit a new type of their column. `abort`: the request is refused. `clear`: they are empty from then on. */
+                /** @description What happens to cells that do not fit the new type of their column. `abort`: the request is refused. `clear`: the cells become empty. */
                 onMisfit?: "abort" | "clear";
                 /** @description `true` changes nothing. The answer says how many cells do not fit the new types of their columns. */
                 dryRun?: "true" | "false";
@@ -2953,25 +2953,25 @@ export interface operations {
             content: {
                 "application/json": {
                     name?: string;
-                    /** @description Columns that get another name to be shown under (null: none), or another type. */
+                    /** @description Columns that get a new display name (null: none) or a new type. */
                     columns?: {
                         id: string;
                         displayName?: string | null;
                         type?: components["schemas"]["ColumnType"];
                     }[];
-                    /** @description New columns, behind the others. */
+                    /** @description New columns, which come after the others. */
                     add?: {
                         id: string;
                         displayName?: string;
                         type: components["schemas"]["ColumnType"];
                     }[];
                     /**
-                     * @description The IDs of columns that go, with their values.
+                     * @description The IDs of the columns to remove, with their values.
                      * @default []
                      */
                     remove?: string[];
                     /**
-                     * @description The IDs of columns that come first, in this order. The others follow as they are.
+                     * @description The IDs of the columns that come first, in this order. The others follow in their present order.
                      * @default []
                      */
                     order?: string[];
