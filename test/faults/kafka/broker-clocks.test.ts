@@ -61,7 +61,7 @@ test(
           const { outcome, clocks } = await tryWrite(client);
           return (
             outcome === '503 service_unavailable' &&
-            /^The clock of the brokers is (29|30)\d s ahead of that of this process/.test(clocks ?? '')
+            /^The clock of the brokers is (29|30)\d s ahead of the clock of this process/.test(clocks ?? '')
           );
         }, 'writes are refused because of the clock');
       }
