@@ -28,7 +28,7 @@ interface ClusterOptions {
   readonly controllerApart?: boolean;
 }
 
-/** After this much silence, in milliseconds, a broker is neither leader nor in sync. It is short, so that tests are fast. */
+/** After this much silence, in milliseconds, a broker is neither leader nor in sync. Short, so that tests are fast. */
 export const brokerSessionMs = 3000;
 
 const settings = {

@@ -1,6 +1,7 @@
 /**
- * Tries whether the rows of a table fit other types of their columns: before a large table is changed, and for a dry run
- * (docs/decisions/0077). A trial reads a snapshot, so nobody waits for it, and yields the thread every few milliseconds.
+ * Tries whether the rows of a table fit other types of their columns: before a large table is changed, and for a dry
+ * run (docs/decisions/0077). A trial reads a snapshot, so nobody waits for it, and yields the thread every few
+ * milliseconds.
  */
 import type { CopyQueries } from '../../../../projections/tables/copies.queries.ts';
 import { changedColumns } from '../../../../projections/tables/decide-patch-table.ts';

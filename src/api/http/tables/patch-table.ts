@@ -145,8 +145,8 @@ async function tryOnly(
 }
 
 /**
- * Submits the request. If the table has too many rows for a decision, tries the rows first, and again whenever the table
- * has changed meanwhile.
+ * Submits the request. If the table has too many rows for a decision, tries the rows first, and again whenever the
+ * table has changed meanwhile.
  */
 async function submit(
   { submitter, trials }: PatchTableDependencies,
