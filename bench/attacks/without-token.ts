@@ -1,4 +1,4 @@
-/** Attacks without a token. Each load, also a behaving one, comes from its own address. */
+/** Attacks without a token. Each load, also a normal one, comes from its own address. */
 import { once } from 'node:events';
 import type { Target } from '../requests.ts';
 import type { Attack, Load } from './attack.ts';

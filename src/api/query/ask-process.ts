@@ -88,7 +88,7 @@ export function problemOf(error: unknown, signal: AbortSignal): unknown {
   return new EngineGone('The query engine ended while it answered.', { cause: error });
 }
 
-/** Limits connecting, because a machine that is gone sends no answer at all. */
+/** Limits connecting, because a machine that is down does not answer. */
 function limitConnecting(socket: Socket): void {
   if (!socket.connecting) return;
   const late = setTimeout(() => socket.destroy(new Error('the query engine cannot be reached')), connectMs);

@@ -95,7 +95,7 @@ export class ProcessWatch {
   }
 }
 
-/** The resident memory of a process; 0 if it is gone. */
+/** The resident memory of a process; 0 if it has ended. */
 async function residentBytes(pid: number): Promise<number> {
   try {
     // Read synchronously: this takes less time than a trip to a thread of the pool, which may be busy.

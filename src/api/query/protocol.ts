@@ -108,7 +108,7 @@ export interface ExportRequest extends TableRequest {
 
 /** The body of `POST /sql`. */
 export interface SqlTurnRequest extends SqlRequest {
-  /** The number of the request, by which it is cancelled. */
+  /** The number of the request, used to cancel it. */
   readonly turn: number;
 }
 

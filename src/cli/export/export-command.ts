@@ -22,7 +22,12 @@ export interface ExportFlags extends ClientFlags {
   readonly excel?: boolean;
 }
 
-/** Exports a table, and reports the result on stderr. Throws UserError. */
+/**
+ * Exports a table, and reports the result on stderr. Throws UserError.
+ *
+ * The command makes text formats of pages, although the service has `/export`: that always writes `$rowID`, does not
+ * say how many rows there are, and breaks off if the query engine needs the room of the table's copy.
+ */
 export async function runExport(idOrName: string, flags: ExportFlags): Promise<void> {
   const started = performance.now();
   const { output, format: given } = flags;

@@ -25,8 +25,8 @@ const vacuumMs = 5000;
 const vacuumMsIfAllowed = 10;
 
 /**
- * `lockMs` limits the wait for the lock, because everybody else waits behind that request. `lockedMs` limits the work
- * under the lock: after it Postgres rolls back and the service goes on. In milliseconds.
+ * `lockMs` limits the wait for the lock, because all other requests for the lock queue behind it. `lockedMs` limits the
+ * work under the lock: after it Postgres rolls back and the service continues. In milliseconds.
  */
 const lockMs = 300;
 const lockedMs = 10_000;

@@ -1,4 +1,4 @@
-/** Answers with what the query engine says. */
+/** Asks the query engine, and sends its answers. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { KeyedRowQueries } from '../../../../projections/tables/keys/keyed-rows.queries.ts';
 import { pageBytesAtMost } from '../../../../projections/tables/pages.queries.ts';
@@ -18,7 +18,7 @@ import { HttpError } from './http-error.ts';
 import { askedValues } from './key-look-up.ts';
 import { mediaTypes, rowsFormatOf, sendRowsPage } from './rows-page.ts';
 
-/** The most bytes of an answer to SQL, with its columns and versions. */
+/** Maximum of bytes of an answer to SQL, including its columns and versions. */
 const sqlBytesMax = 17 * 1024 * 1024;
 
 /** The errors of operations that may ask the engine about one table. */
@@ -80,8 +80,8 @@ export async function answerQuery(
 }
 
 /**
- * Asks the engine for one row of a query, within the shares of the team: a query with mistakes is refused before 304
- * answers it. Returns the version of the table. Throws HttpError.
+ * Asks the engine for one row of a query, within the shares of the team. An invalid query is so refused before 304
+ * could answer it. Returns the version of the table. Throws HttpError.
  */
 export async function checkQuery(
   { engine, shares }: { readonly engine: QueryEngine; readonly shares: Pick<Shares, 'queries' | 'outgoingBytes'> },
@@ -100,7 +100,7 @@ export async function checkQuery(
   return answer.version;
 }
 
-/** The same of SQL. Throws HttpError. */
+/** Asks the engine to run SQL, within the shares of the team, and answers. Throws HttpError. */
 export async function answerSql(
   { engine, shares }: QueryDependencies,
   reply: FastifyReply,
@@ -118,7 +118,7 @@ export async function answerSql(
 }
 
 /** A row that a query found, and its version, good for `If-Match`. */
-export interface FoundRow {
+export interface MatchingRow {
   readonly row: RowAddress;
   readonly version: bigint;
 }
@@ -127,15 +127,15 @@ export interface FoundRow {
  * The rows of a table that meet a filter, at one version: up to `rowsMax`, and perhaps some more if there are more. The
  * caller has taken the outgoing bytes of its answer. Throws HttpError.
  */
-export async function findRows(
+export async function findMatchingRows(
   { engine, shares }: { readonly engine: QueryEngine; readonly shares: Pick<Shares, 'queries'> },
   reply: FastifyReply,
   { tableId, filter, rowsMax }: { readonly tableId: string; readonly filter: unknown; readonly rowsMax: number },
-): Promise<{ readonly rows: readonly FoundRow[]; readonly version: bigint }> {
+): Promise<{ readonly rows: readonly MatchingRow[]; readonly version: bigint }> {
   const { teamId, appId } = reply.request.principal;
   const query = { filter, fields: ['$version'] };
   const asked = { teamId, appId, tableId, query, prefix: 'query.', format: 'json' as const, limit: rowsMax };
-  const rows: FoundRow[] = [];
+  const rows: MatchingRow[] = [];
   for (let continuation: string | null = null; ;) {
     const answer: EngineAnswer = await askInShare(shares.queries, reply, (gone) =>
       engine.ask({ ...asked, continuation }, gone),
@@ -152,7 +152,7 @@ interface FoundIds {
   readonly $version: string;
 }
 
-/** Asks the engine while it holds shares of the team; `ask` is told when the client has gone. */
+/** Asks the engine while holding shares of the team. When the client disconnects, aborts the signal that `ask` gets. */
 async function askWithinShares<Answer extends { readonly body: Buffer }>(
   queries: FairShares,
   outgoingBytes: FairShares,
@@ -184,7 +184,7 @@ async function askInShare<Answer>(
   }
 }
 
-/** The answer to an error of the engine. */
+/** Turns an error of the engine into an HttpError. Returns any other error unchanged. */
 export function engineProblem(error: unknown): unknown {
   const again = { 'retry-after': '1' };
   if (error instanceof EngineRefusal) {

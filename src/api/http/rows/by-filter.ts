@@ -15,7 +15,7 @@ import { readPatchRow } from '../../../language/formats/read-patch-row.ts';
 import type { RowsRefusal } from '../../../language/formats/row-reader.ts';
 import { concatenateAll, emptyProfile } from '../../../language/values/build-profile.ts';
 import type { Refusal } from '../../../language/values/refusal.ts';
-import { findRows, queryErrors, type FoundRow, type QueryDependencies } from '../answers/answer-query.ts';
+import { findMatchingRows, queryErrors, type MatchingRow, type QueryDependencies } from '../answers/answer-query.ts';
 import { setDroppedCells, setOperationCounts } from '../answers/answer-write.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { encloseResult } from '../answers/result-json.ts';
@@ -207,7 +207,7 @@ async function findOrRefuse(
   reply: FastifyReply,
   dependencies: ByFilterDependencies,
   { filter, onSchemaError, block, refusal }: Asked,
-): Promise<{ readonly rows: readonly FoundRow[]; readonly version: bigint } | Refusal> {
+): Promise<{ readonly rows: readonly MatchingRow[]; readonly version: bigint } | Refusal> {
   const { request } = reply;
   const tableId = tableIdOf(request);
   const target = await dependencies.tables.target(request.principal.teamId, tableId, null);
@@ -218,7 +218,7 @@ async function findOrRefuse(
     if ((misfit ?? refusal) !== null) return (misfit ?? refusal)!;
   }
   try {
-    const found = await findRows(dependencies, reply, { tableId, filter, rowsMax: operationsMax });
+    const found = await findMatchingRows(dependencies, reply, { tableId, filter, rowsMax: operationsMax });
     const { length } = found.rows;
     if (length > operationsMax)
       return { type: 'limit_exceeded', message: `more than ${operationsMax} rows meet the filter` };
@@ -241,7 +241,7 @@ function eventOf(
   request: FastifyRequest,
   { limits }: ByFilterDependencies,
   { op, onSchemaError, block }: Asked,
-  rows: readonly FoundRow[],
+  rows: readonly MatchingRow[],
 ): EventOf<'TableBatchRequested'> {
   return {
     type: 'TableBatchRequested',
@@ -263,7 +263,7 @@ async function repeated(block: RowBlock | null, rows: number): Promise<PackedBod
 }
 
 /** The error with the ID of a row for the place of its operation, which the client does not know. */
-function namingRow(error: unknown, rows: readonly FoundRow[]): unknown {
+function namingRow(error: unknown, rows: readonly MatchingRow[]): unknown {
   if (!(error instanceof HttpError)) return error;
   const message = error.message.replace(/^operations\[(\d+)\](\.row\.)?/, (place, at: string, cell?: string) => {
     if (cell !== undefined) return '';

@@ -57,7 +57,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => un
 
 const database = await Database.open({ url: databaseUrl, schema, readOnly: true });
 database.history.onChanged((reason) => {
-  // The copies belong to a history that is gone.
+  // The copies belong to a history that Postgres has left.
   logger.fatal(reason);
   process.exit(exitCodeOfChange);
 });

@@ -294,8 +294,8 @@ const pathed: FunctionBound = ({ name, literals: [, path] }) => {
 };
 
 /**
- * An aggregate that keeps as many rows as the argument at this position says. It can have no guard at run time, because
- * it is not called for each row.
+ * An aggregate that keeps the number of rows given by the argument at this position. It can have no guard at run time,
+ * because it is not called for each row.
  */
 const kept =
   (at: number, most: number): FunctionBound =>
