@@ -1,6 +1,6 @@
 /**
- * `npm run bench:attacks`: the response times of one team's PATCHes while another team of the same partition does its
- * worst, beside a load of the same kind from a team that behaves. See README.md.
+ * `npm run bench:attacks`: the response times of one team's PATCHes while another team of the same partition attacks,
+ * compared with a similar normal load. See README.md.
  */
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -26,7 +26,7 @@ const options = {
 
 type Options = OptionsOf<typeof options>;
 
-/** One measurement: the times of the neighbour's PATCHes, and what the load came to. */
+/** A measurement: the times of the neighbour's PATCHes, and the result of the load. */
 interface Measured extends LoadResult {
   readonly times: readonly number[];
   readonly peakMiB: number | undefined;
@@ -62,7 +62,7 @@ async function run({ log, only: chosen, seconds, rounds }: Options, surroundings
     signal,
   );
   const patcher = await Patcher.open(teams.pop()!, resources, signal);
-  // Warms up; the JIT of a Kafka broker takes longer.
+  // Warm up. The JIT of a Kafka broker takes longer.
   await patcher.patchFor(log === 'kafka' ? 15 : 3);
 
   const prepare = async (attack: Attack, isHarmful: boolean): Promise<Worker> => {
@@ -108,7 +108,7 @@ async function run({ log, only: chosen, seconds, rounds }: Options, surroundings
           (times) => `${show(quantile(times, 0.5))} and ${show(quantile(times, 0.99))}`,
         );
         console.log(
-          `${attack.name}, round ${measured.length}: PATCH p50 and p99, ms: ${shown[0]} idle, ${shown[1]} beside a load that behaves, ${shown[2]} under attack`,
+          `${attack.name}, round ${measured.length}: PATCH p50 and p99, ms: ${shown[0]} idle, ${shown[1]} beside a normal load, ${shown[2]} under attack`,
         );
       }
       const { what, insteadOf } = attack;
@@ -126,7 +126,7 @@ async function run({ log, only: chosen, seconds, rounds }: Options, surroundings
       [
         'PATCH, ms (medians of rounds)',
         'p99 when idle',
-        'beside a load that behaves',
+        'beside a normal load',
         'under attack',
         'ratio (goal: <= 2)',
         'of rounds',
@@ -142,7 +142,7 @@ async function run({ log, only: chosen, seconds, rounds }: Options, surroundings
   );
 }
 
-/** The figures of an attack: medians of the rounds, and the highest of what is the most. */
+/** The figures of an attack: medians of the rounds, and maxima for longest times and memory. */
 function lineOf(name: string, rounds: readonly Round[]): string[] {
   const medianOf = (part: number, times: (round: Round) => readonly number[]): number =>
     quantile(
@@ -176,7 +176,7 @@ function lineOf(name: string, rounds: readonly Round[]): string[] {
   ];
 }
 
-/** How many answers of all rounds had each status. */
+/** The number of answers of all rounds, by status. */
 function addAnswers(measured: readonly Measured[]): Record<string, number> {
   const sums: Record<string, number> = {};
   for (const { answers } of measured)
@@ -195,7 +195,7 @@ async function databaseMiB(url: string): Promise<number> {
   return Number(row!.bytes) / 2 ** 20;
 }
 
-/** Has Linux count the peak of a process's memory from now on. */
+/** Makes Linux restart counting the peak memory of a process. */
 async function forgetPeakMemory(pid: number): Promise<void> {
   if (process.platform === 'linux') await writeFile(`/proc/${pid}/clear_refs`, '5');
 }

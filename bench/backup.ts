@@ -1,6 +1,6 @@
 /**
- * `npm run bench:backup`: how long a backup takes, one that is taken after it, and a restore until it serves, compared
- * with `pg_dump` and `pg_restore` of the same tables in the same run. See README.md.
+ * `npm run bench:backup`: the times of a backup, of a second backup, and of a restore until the service is ready,
+ * compared with `pg_dump` and `pg_restore` of the same tables in the same run. See README.md.
  */
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -41,10 +41,10 @@ const patchedPart = 0.01;
 /** How many connections `tablog restore` uses, and the jobs of a second `pg_restore`. */
 const jobs = 3;
 
-/** A restore takes at most so many times as long as `pg_restore`. */
+/** The goal for the time of a restore, as a multiple of the time of `pg_restore`. */
 const restoreGoal = { atMost: 2 };
 
-/** What was measured of taking backups. */
+/** The measurement of a backup. */
 interface Taken {
   readonly seconds: number;
   readonly bytes: number;
@@ -82,7 +82,7 @@ async function run({ log, rows, rounds, profile }: Options, surroundings: Surrou
       { ...environment, DATA_DIR: join(folder, 'service') },
       signal,
     );
-  // The schema of the log has its records where they are in Postgres.
+  // With the log in Postgres, its schema contains the records.
   const pgDump = async (name: string): Promise<Taken> => {
     await rm(dump, { force: true });
     return measure(
@@ -191,7 +191,7 @@ async function checkVersion(url: string, signal: AbortSignal): Promise<void> {
   ];
   if (ofProgram < ofServer) {
     throw new Error(
-      `pg_dump is of version ${ofProgram}, and cannot dump a Postgres ${ofServer}: name another Postgres with BENCH_DATABASE_URL`,
+      `pg_dump is of version ${ofProgram}, and cannot dump a Postgres ${ofServer}: set BENCH_DATABASE_URL to another Postgres`,
     );
   }
 }

@@ -17,7 +17,7 @@ import { median, renderTable, show, showRatio } from './report.ts';
 import { expectStatus, head, type Target } from './requests.ts';
 import { runToEnd, type Surroundings } from './run-to-end.ts';
 import { serviceEnvironment, startService } from './service-processes.ts';
-import { loadStash, makeChunks, type StashLoad } from './stash-load.ts';
+import { loadStash, makeChunkBodies, type StashLoad } from './stash-load.ts';
 import { timed } from './timed.ts';
 import { startYardstick } from './yardstick-process.ts';
 
@@ -33,8 +33,8 @@ const options = {
 type Options = OptionsOf<typeof options>;
 
 /**
- * Seconds in a round: from the first upload until the last row can be read; of the import; of its answer; of reading
- * all rows back.
+ * The seconds of a round: from the first upload until the last row can be read; of the import; of its answer; and of
+ * reading all rows back.
  */
 interface Times {
   whole: number;
@@ -46,7 +46,7 @@ interface Times {
 interface Side {
   readonly name: string;
   readonly target: Target;
-  /** Whether loaded data is removed by requests. */
+  /** Whether requests remove the loaded data. */
   readonly removes: boolean;
   readonly times: Times[];
 }
@@ -72,7 +72,7 @@ async function run(
     { name: 'yardstick', target: yardstick.target, removes: false, times: [] },
     { name: 'service', target: service.target, removes: true, times: [] },
   ];
-  const bodies = makeChunks();
+  const bodies = makeChunkBodies();
   const chunks = Math.ceil(rows / rowsPerRequest);
   const copying: number[] = [];
   for (let round = 0; round <= rounds; round += 1) {

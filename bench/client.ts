@@ -8,7 +8,7 @@ import { below, makeRow, makeRows, rowsPerRequest, seededRandom, type Random } f
 import type { Measurement, Workload } from './measurements.ts';
 import { createTable, expectStatus, head, withBody, type Target } from './requests.ts';
 
-/** A request to the client. Each has one reply, in order. `rows` is a multiple of `rowsPerRequest`. */
+/** A request to the client. Each request gets one reply, in order. `rows` is a multiple of `rowsPerRequest`. */
 export type ClientRequest =
   | { do: 'load'; target: Target; rows: number; connections: number }
   | { do: 'patch'; target: Target; rows: number; connections: number }
@@ -42,7 +42,7 @@ interface Table {
 }
 
 const dataSeed = 20_240_229;
-/** Answers in this lead-in are not counted: connections open, and requests fall out of step. */
+/** Answers in this lead-in are not counted. Meanwhile connections open, and their requests get out of step. */
 const leadInMs = 300;
 
 const rowIDKey = Buffer.from('"$rowID":');
@@ -109,6 +109,7 @@ const workloads: Record<Workload, StepMaker> = {
   get: getSteps,
   list: listSteps,
   patch: patchSteps,
+  batch: batchSteps,
   add: addSteps,
 };
 
@@ -143,6 +144,21 @@ function patchSteps(target: Target, { path, rowIDs }: Table, random: Random): (c
     const bodyHead = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
     expectStatus(200, await connection.send(`${beforeID}${rowID}${afterID}${bodyHead}${body}`));
     return 1;
+  };
+}
+
+/** Sets one column of 1,000 random rows to new values, with one request. */
+function batchSteps(target: Target, { path, rowIDs }: Table, random: Random): (connection: Connection) => Step {
+  const requestHead = head(target, 'POST', `${path}/batch`);
+  return (connection) => async () => {
+    const chosen = new Set<string>();
+    while (chosen.size < rowsPerRequest) chosen.add(rowIDs[below(random, rowIDs.length)]!);
+    const operations = [...chosen].map(
+      (rowID) => `{"op":"patch","rowID":"${rowID}","row":{"seats":${1_000_000 + patches++}}}`,
+    );
+    const body = Buffer.from(`{"operations":[${operations.join(',')}]}`);
+    expectStatus(200, await connection.send(withBody(requestHead, body)));
+    return rowsPerRequest;
   };
 }
 

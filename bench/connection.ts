@@ -89,7 +89,7 @@ export class Connection {
     this.#received.push(bytes);
     this.#bytesReceived += bytes.length;
     if (this.#bytesReceived < this.#bytesNeeded) return;
-    // A long chunked answer arrives in very many pieces: they are joined only when the end is there.
+    // A long chunked answer arrives in very many pieces. Join them only after the end has arrived.
     if (this.#isChunked && !endsWithLastChunk(this.#received)) return;
     const received = this.#received.length === 1 ? bytes : Buffer.concat(this.#received);
     try {
@@ -108,7 +108,7 @@ export class Connection {
 
   #finish({ answer, end }: Parsed, bytesReceived: number): void {
     const waiting = this.#waiting;
-    if (!waiting || end < bytesReceived) throw new Error('the server sent more than was asked for');
+    if (!waiting || end < bytesReceived) throw new Error('the server sent more bytes than one answer');
     this.#waiting = undefined;
     this.#received = [];
     this.#bytesReceived = 0;

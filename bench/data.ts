@@ -25,7 +25,7 @@ export function below(random: Random, bound: number): number {
 }
 
 /** The schema of the rows (spec section 2). */
-export const schema = {
+export const customerSchema = {
   columns: [
     { id: 'name', type: 'string' },
     { id: 'email', type: 'emailAddress' },
@@ -40,7 +40,7 @@ export const schema = {
   ],
 } as const;
 
-export type Row = Record<(typeof schema.columns)[number]['id'], string | number | boolean>;
+export type Row = Record<(typeof customerSchema.columns)[number]['id'], string | number | boolean>;
 
 const givenNames = ['Ada', 'Bruno', 'Chioma', 'Dmitri', 'Élise', 'Farid', 'Grete', 'Hiroshi', 'Inés', 'Jörg'];
 const familyNames = ['Abe', 'Bianchi', 'Costa', 'Dubois', 'Eriksen', 'Fischer', 'García', 'Haddad', 'Ivanova'];

@@ -15,7 +15,7 @@ interface Fact {
   value: string;
 }
 
-/** The servers that a benchmark measures on. Its resources stop them. */
+/** The servers of a benchmark. Its resources stop them. */
 interface Servers<Name extends string> {
   readonly postgresUrl: string;
   /** The URLs of empty databases. */
@@ -25,7 +25,7 @@ interface Servers<Name extends string> {
   readonly facts: readonly Fact[];
 }
 
-/** Starts Postgres with databases of these names, and Kafka if the log is there. Prints the facts, and `more`. */
+/** Starts Postgres with databases of these names, and Kafka if the log is in Kafka. Prints the facts, and `more`. */
 export async function startServers<const Name extends string>(
   { folder, resources, signal }: Surroundings,
   names: readonly Name[],

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:fences`: the response times of twelve teams' writes, one in each partition of a log in Kafka, while
- * seven API processes join one, and while all connections to Kafka break, and how often partitions are fenced off
- * meanwhile. See README.md.
+ * `npm run bench:fences`: the response times of writes of twelve teams, one in each partition of a log in Kafka, while
+ * seven API processes join the first one, and while all connections to Kafka break. It also counts how often partitions
+ * are fenced off. See README.md.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { partitionCount, partitionOf } from '../src/log/partition.ts';
@@ -14,7 +14,7 @@ import { outputOf } from '../test/support/tablog.ts';
 import { quantile } from './neighbour-teams.ts';
 import { renderTable } from './report.ts';
 
-/** How long each team writes at all processes after they have joined, and after each break, in milliseconds. */
+/** How long each team writes to all processes after they have joined, and after each break, in milliseconds. */
 const spellMs = 5000;
 const breaks = 5;
 /** The pause between two writes of a team at a process, in milliseconds. */
@@ -26,7 +26,7 @@ interface Team {
 }
 
 /**
- * Writes at these processes until it is stopped. Durations are in milliseconds; `failed` counts other answers than 200.
+ * Writes to these processes until it is stopped. Durations are in milliseconds; `failed` counts answers other than 200.
  */
 class Writers {
   readonly #durations: number[] = [];

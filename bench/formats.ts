@@ -10,7 +10,7 @@ import Papa from 'papaparse';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { readModelSchema } from '../projections/models.ts';
-import { makeRows, schema, seededRandom } from './data.ts';
+import { makeRows, customerSchema, seededRandom } from './data.ts';
 import { query, settle, startServers } from './environment.ts';
 import { logKind, readOptions, wholeNumber, type OptionsOf } from './options.ts';
 import { peakMemoryMiB } from './processes.ts';
@@ -34,7 +34,7 @@ interface Times {
   creating: number[];
   overwriting: number[];
   /**
-   * Reading all pages of a table that needs no conversion, and of one with a widened column; then both after
+   * Reading all pages of a table that needs no conversion, and of a table with a widened column; then both after
    * compaction.
    */
   reading: number[];
@@ -89,7 +89,7 @@ async function run({ log, rows, rounds }: Options, surroundings: Surroundings): 
   console.log(`\n${render(times, rows, csv)}\n\npeak memory of the service: ${show(memory)} MiB`);
 }
 
-/** One round of COPY, create and overwrite. `times` null: do not count it. */
+/** A round of COPY, create and overwrite. `times` null: the round is not counted. */
 async function measureBodies(
   target: Target,
   databases: { copy: string; service: string },
@@ -181,7 +181,7 @@ async function readPages({ ports, token }: Target, id: string, rows: number): Pr
       const url = `http://127.0.0.1:${ports[0]}/tables/${id}/rows?limit=${pageRows}${continuation}`;
       const text = await (await fetch(url, { headers: { authorization: `Bearer ${token}` } })).text();
       count += text.split('"$rowID":').length - 1;
-      // The rows are not parsed: parsing would take as long as serving them.
+      // Do not parse the rows: parsing would take as long as serving them.
       const next = /"continuation":"([^"]+)"\}$/.exec(text.slice(-200));
       continuation = next === null ? '' : `&continuation=${next[1]}`;
     } while (continuation !== '');
@@ -194,7 +194,7 @@ async function readPages({ ports, token }: Target, id: string, rows: number): Pr
 /** Copies the file into a new table of typed columns. */
 async function copyCsv(databaseUrl: string, csv: string, signal: AbortSignal): Promise<void> {
   const types = { number: 'numeric', boolean: 'boolean', date: 'date' } as const;
-  const columns = schema.columns.map(
+  const columns = customerSchema.columns.map(
     ({ id, type }) => `"${id}" ${type in types ? types[type as keyof typeof types] : 'text'}`,
   );
   const client = new pg.Client({ connectionString: databaseUrl });

@@ -2,7 +2,7 @@
  * The measurements, in the order of a full run: first reads of rows as loaded, then patches, then adds.
  */
 
-export type Workload = 'get' | 'list' | 'patch' | 'add';
+export type Workload = 'get' | 'list' | 'patch' | 'batch' | 'add';
 
 export interface Measurement {
   /** The name for `--only`: the workload and its number of connections. */
@@ -63,6 +63,14 @@ export const measurements: readonly Measurement[] = [
     connections: 128,
     unit: 'requests/s',
     goal: { atLeast: 1.5 },
+  },
+  {
+    name: 'batch-1',
+    label: 'a batch of 1,000 patches, alone',
+    workload: 'batch',
+    connections: 1,
+    unit: 'rows/s',
+    goal: { atLeast: 0.6 },
   },
   {
     name: 'add-8',

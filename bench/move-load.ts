@@ -1,10 +1,10 @@
-/** Clients that write for as long as they may, whatever the service answers, and note when they were answered. */
+/** Clients that keep writing, also after refusals, and note the times of the answers. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from './connection.ts';
 import { makeRow, makeRows, rowsPerRequest, seededRandom } from './data.ts';
 import { createTable, head, withBody, type Target } from './requests.ts';
 
-/** What each request writes: one column of a row, or a thousand rows. */
+/** The content of each request: one column of a row, or a thousand rows. */
 export type Kind = 'patch' | 'add';
 
 /** How long a client waits after a refusal or a broken connection, in milliseconds. */
@@ -21,7 +21,7 @@ export class MoveLoad {
     this.#clients = makeRequests.map((makeRequest, n) => this.#write(makeRequest, ports[n % ports.length]!));
   }
 
-  /** Starts so many clients of each team, each with a table of its own. The targets are the same service. */
+  /** Starts this many clients for each team, each with its own table. All targets are the same service. */
   static async start(teams: readonly Target[], clients: number, kind: Kind): Promise<MoveLoad> {
     const requests: (() => Buffer)[] = [];
     for (const target of teams) {
@@ -35,14 +35,14 @@ export class MoveLoad {
     return new MoveLoad(requests, teams[0]!.ports);
   }
 
-  /** Whether an answer was not expected. Then all clients have ended. */
+  /** Whether there was an unexpected answer, which ends all clients. */
   get hasFailed(): boolean {
     return this.#failure !== null;
   }
 
   /**
-   * Ends the clients. Resolves to the longest time in which none of them was answered that its write is done, in
-   * milliseconds. Rejects if an answer was not expected.
+   * Ends the clients. Resolves to the longest time without a successful write of any client, in milliseconds. Rejects
+   * if there was an unexpected answer.
    */
   async end(): Promise<number> {
     this.#ended = true;
@@ -68,7 +68,7 @@ export class MoveLoad {
           this.#ended = true;
         }
       } catch {
-        // The process ends once the log has moved, and another one is started at the same port.
+        // The process ends after the log has moved, and another one is started on the same port.
         connection?.close();
         connection = null;
       }

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:move`: how long writes pause while the log moves to Kafka and back under load, and how long the move
- * takes, compared with only reading the log in the same run. See README.md.
+ * `npm run bench:move`: how long writes pause while the log moves to Kafka and back under load, and how long a move
+ * takes, compared with only reading the log. See README.md.
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,26 +23,26 @@ import {
 import { timed } from './timed.ts';
 
 const options = {
-  /** How many records the log has at least before it moves. */
+  /** The minimum number of records before the log moves. */
   records: wholeNumber(100_000),
   teams: wholeNumber(4),
-  /** How many clients of each team write at a time. */
+  /** The number of clients of each team. */
   clients: wholeNumber(8),
-  /** What they write while the log moves; it is filled by patches. */
+  /** The load while the log moves. Before that, patches fill the log. */
   load: oneOf('patch', 'add'),
 };
 
 type Options = OptionsOf<typeof options>;
 
-/** Writes pause for so many seconds at most. */
+/** The goal for the pause of writes, in seconds. */
 const pauseGoal = { atMost: 5 };
 
 interface Move {
   readonly to: LogKind;
   readonly records: number;
   /**
-   * In seconds: only reading the log, the whole command, the pause by the command, and the longest time without a write
-   * by the clients.
+   * Times in seconds: of only reading the log, of the whole command, of the pause that the command reports, and of the
+   * longest time without a successful write.
    */
   readonly reading: number;
   readonly moving: number;
@@ -76,7 +76,7 @@ async function run({ records, teams, clients, load }: Options, surroundings: Sur
   for (const to of ['kafka', 'postgres'] as const) {
     const source = settingsFor(to === 'kafka' ? 'postgres' : 'kafka');
     await settle([database]);
-    // The first reading warms up the log's caches.
+    // The first reading warms up caches.
     await readLog(source, database, signal);
     const { seconds: reading } = await timed(() => readLog(source, database, signal));
     const writing = await MoveLoad.start(targets, clients, load);
@@ -129,7 +129,7 @@ async function run({ records, teams, clients, load }: Options, surroundings: Sur
   );
 }
 
-/** So many teams: the first one, and others that are made. */
+/** The first team, and new teams up to this number. */
 async function makeTeams(
   { ports, token }: Target,
   count: number,

@@ -1,4 +1,4 @@
-/** Teams in the same partition, and one of them that patches its rows one after the other. */
+/** Creates teams in the same partition, and patches rows of one of them. */
 import { randomUUIDv7 } from 'node:crypto';
 import { pino } from 'pino';
 import { createTeam, createToken } from '../commands/teams.ts';
@@ -13,7 +13,7 @@ import { Connection } from './connection.ts';
 import { makeRows, seededRandom } from './data.ts';
 import { createTable, expectStatus, head, withBody, type Target } from './requests.ts';
 
-/** Creates teams in one partition of a running service. `environment`: its DATABASE_URL and KAFKA_*. */
+/** Creates teams in one partition of a running service. `environment` has its DATABASE_URL and KAFKA_*. */
 export async function createNeighbours(
   environment: Readonly<Record<string, string>>,
   { ports }: Target,
@@ -39,7 +39,7 @@ export async function createNeighbours(
   }
 }
 
-/** Creates a team; resolves to a token of it. */
+/** Creates a team with a token; resolves to the token. */
 async function recordTeam(log: EventLog, id: string): Promise<string> {
   const token = newAccessToken();
   await recordFact(log, createTeam(id, 'bench'));
@@ -75,7 +75,9 @@ export class Patcher {
     );
   }
 
-  /** Resolves to the milliseconds that each PATCH took. Rejects if one is refused. */
+  /**
+   * Patches rows while `goesOn` returns true. Resolves to the milliseconds of each PATCH. Rejects if one is refused.
+   */
   async patchWhile(goesOn: () => boolean): Promise<number[]> {
     const times: number[] = [];
     while (goesOn()) {
@@ -95,7 +97,7 @@ export class Patcher {
   }
 }
 
-/** The value below which this part of the times lies; 1: the longest. */
+/** The quantile of these times at `part` (0 to 1); 1 is the longest time. */
 export function quantile(times: readonly number[], part: number): number {
   const sorted = times.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))]!;

@@ -42,7 +42,7 @@ async function run(
   );
   const [loading, patching] = await createNeighbours(environment, target, 2, folder, signal);
   const patcher = await Patcher.open(patching!, resources, signal);
-  // Warms up; the JIT of a Kafka broker takes longer.
+  // Warm up. The JIT of a Kafka broker takes longer.
   await patcher.patchFor(log === 'kafka' ? 15 : 3);
   await settle([database]);
   const idle = await patcher.patchFor(idleSeconds);

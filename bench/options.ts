@@ -1,11 +1,11 @@
-/** The options of a benchmark on its command line. */
+/** The command line options of the benchmarks. */
 import { parseArgs } from 'node:util';
 
-/** An option. `default` is read too. */
+/** An option. `read` is called for the default too. */
 interface Option<Value> {
   readonly type: 'string' | 'boolean';
   readonly default?: string | boolean;
-  /** Throws an Error that says which values the option takes. */
+  /** Throws an Error that names the accepted values. */
   readonly read: (given: string | boolean | undefined, name: string) => Value;
 }
 
@@ -14,7 +14,7 @@ export type OptionsOf<Options> = {
   readonly [Name in keyof Options]: Options[Name] extends Option<infer Value> ? Value : never;
 };
 
-/** Reads the command line of this process. Throws an Error that says what is wrong with it. */
+/** Reads the command line of this process. Throws an Error if it is wrong. */
 export function readOptions<Options extends Readonly<Record<string, Option<unknown>>>>(
   options: Options,
 ): OptionsOf<Options> {
@@ -67,7 +67,7 @@ export function oneOf<const Value extends string>(preset: Value, ...others: read
   };
 }
 
-/** Names of these things, with commas between them; all of them if none is given. */
+/** Names of these things, separated by commas. The default is all of them. */
 export function namesOf<Thing extends { readonly name: string }>(things: readonly Thing[]): Option<readonly Thing[]> {
   const all = things.map(({ name }) => name);
   return {
@@ -78,22 +78,22 @@ export function namesOf<Thing extends { readonly name: string }>(things: readonl
         .split(',')
         .map((chosen) => {
           const thing = things[all.indexOf(chosen)];
-          if (thing === undefined) throw new Error(`--${name} takes names out of ${all.join(', ')}`);
+          if (thing === undefined) throw new Error(`--${name} takes some of these names: ${all.join(', ')}`);
           return thing;
         }),
   };
 }
 
-/** Whether it is given. */
+/** True if the option is given. */
 export const flag: Option<boolean> = { type: 'boolean', default: false, read: Boolean };
 
-/** A path; undefined if it is not given. */
+/** A path; undefined if the option is not given. */
 export const path: Option<string | undefined> = {
   type: 'string',
   read: (given) => (given === undefined ? undefined : String(given)),
 };
 
-/** Where the service has its log. */
+/** The place of the service's log. */
 export type LogKind = 'postgres' | 'kafka';
 
 export const logKind: Option<LogKind> = oneOf('postgres', 'kafka');

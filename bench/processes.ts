@@ -12,9 +12,12 @@ import { freePort } from '../test/support/server.ts';
 export interface Server {
   pid: number;
   port: number;
-  /** Ends it with a signal and waits for it. Rejects if it had ended before, or if SIGTERM did not end it cleanly. */
+  /**
+   * Ends the server with a signal and waits for its exit. Rejects if it had ended before, or if SIGTERM did not end it
+   * cleanly.
+   */
   end(signal: Ending): Promise<void>;
-  /** Waits until it has ended by itself. Rejects if it has not after a minute. */
+  /** Waits until the server has ended by itself. Rejects after a minute. */
   untilEnded(): Promise<void>;
 }
 
@@ -29,7 +32,7 @@ export interface ServerOptions {
   environment: Record<string, string>;
   /** Receives everything that the server prints. */
   logFile: string;
-  /** By default a free one. */
+  /** Default: a free port. */
   port?: number | undefined;
 }
 
@@ -118,7 +121,7 @@ export async function runProgram(
   }
 }
 
-/** Asks `child` to end, or kills it, and waits for it; kills it if it does not end when asked. */
+/** Ends a process with SIGTERM or SIGKILL and waits for its exit. If SIGTERM does not end it in time, kills it. */
 export async function stop(child: ChildProcess, name: string, ending: Ending = 'SIGTERM'): Promise<void> {
   if (hasEnded(child)) return;
   const ended = once(child, 'exit');

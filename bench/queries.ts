@@ -1,6 +1,6 @@
 /**
  * `npm run bench:queries`: filters, sorts, groups and exports, compared with SQL on a table of typed columns in the
- * same Postgres; and what it costs to have the copies of tables from which they are answered. See README.md.
+ * same Postgres. It also measures the cost of the copies of tables that answer them. See README.md.
  */
 import { deepStrictEqual } from 'node:assert';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { childOf, endOf, peakMemoryMiB } from './processes.ts';
 import { countLines, digest } from './queries/answers.ts';
 import { cases, type Question, type QueryCase } from './queries/cases.ts';
 import { copyRows } from './queries/copy-rows.ts';
-import { makeChunks, schema } from './queries/data.ts';
+import { makeRowChunks, querySchema } from './queries/data.ts';
 import { costLine, speedLine, type Times } from './queries/lines.ts';
 import { readTable } from './read-table.ts';
 import { renderTable, show, verdict } from './report.ts';
@@ -25,11 +25,11 @@ import { timed } from './timed.ts';
 import { startYardstick } from './yardstick-process.ts';
 
 const options = {
-  /** Of the large table, and of the small one. */
+  /** The numbers of rows of the large and of the small table. */
   rows: wholeNumber(1_000_000, { min: rowsPerRequest }),
   small: wholeNumber(100_000, { min: rowsPerRequest }),
   rounds: wholeNumber(5),
-  /** How many times each question is asked in a round. */
+  /** How often each question is sent in a round. */
   requests: wholeNumber(10),
 };
 
@@ -84,14 +84,14 @@ async function measure(
   pid: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const chunks = makeChunks(options.rows);
+  const chunks = makeRowChunks(options.rows);
   const loadTable = async (name: string, some: readonly Buffer[]): Promise<LoadedTable> => {
     await copyRows(databases.yardstick, name, some, signal);
     await bench.upload(name, some);
     return { rows: some.length * rowsPerRequest, tableID: await bench.createFrom(name), table: name };
   };
   const large = await loadTable('large', chunks);
-  const small = options.small < options.rows ? await loadTable('small', makeChunks(options.small)) : null;
+  const small = options.small < options.rows ? await loadTable('small', makeRowChunks(options.small)) : null;
   await settle(Object.values(databases));
 
   const lines: string[][] = [];
@@ -116,7 +116,7 @@ async function measure(
   );
 }
 
-/** Asks both sides. */
+/** Sends questions to both sides. */
 class Bench {
   readonly #yardstick: Target;
   readonly #service: Target;
@@ -143,13 +143,17 @@ class Bench {
 
   /** Creates a table with the rows of a stash; resolves to its ID. */
   async createFrom(stash: string): Promise<string> {
-    const answer = await this.#call('POST', '/tables', 201, { name: stash, schema, rows: { $stashID: stash } });
+    const answer = await this.#call('POST', '/tables', 201, {
+      name: stash,
+      schema: querySchema,
+      rows: { $stashID: stash },
+    });
     return /"tableID":"([^"]+)"/.exec(answer.toString('latin1', 0, 200))![1]!;
   }
 
   /**
-   * A line of the report: the times of both sides, in alternating rounds. The first round is not counted; in it the
-   * answers are compared.
+   * A line of the report: the times of both sides, in alternating rounds. The first round is not counted; it compares
+   * the answers.
    */
   async compare(
     { label, question }: QueryCase,
@@ -189,7 +193,7 @@ class Bench {
     return speedLine(label, rows, theirs, ours, goal);
   }
 
-  /** The same for an export of all rows as CSV. */
+  /** A line of the report for an export of all rows as CSV. */
   async compareExport({ rows, tableID, table }: LoadedTable, goal: Goal): Promise<string[]> {
     const [theirs, ours]: [Times, Times] = [[], []];
     for (let round = 0; round <= this.#options.rounds; round += 1) {
@@ -238,8 +242,8 @@ class Bench {
   }
 
   /**
-   * Lines of the report: the first query of a table, compared with reading it in pages; and the query after an import
-   * that doubles it, compared with that import, its upload included.
+   * Lines of the report: the first query of a table, compared with reading the table in pages; and the query after an
+   * import that doubles the table, compared with that import and its upload.
    */
   async copying(stash: string, chunks: readonly Buffer[]): Promise<string[][]> {
     const [cold, reading, catchingUp, importing]: [Times, Times, Times, Times] = [[], [], [], []];
@@ -298,7 +302,7 @@ class Bench {
     return withBody(head(target, 'POST', path), Buffer.from(JSON.stringify(body)));
   }
 
-  /** Sends requests one after the other. `before` is not in the times. */
+  /** Sends requests one after the other. Before each, runs `before`, which is not timed. */
   #ask(
     target: Target,
     requests: readonly Buffer[],
@@ -326,7 +330,7 @@ class Bench {
   }
 }
 
-/** Works with a connection of its own: one that stays unused for long would be closed. */
+/** Opens a connection while `work` runs. The service would close a shared one that is unused for long. */
 async function connected<T>({ ports }: Target, work: (connection: Connection) => Promise<T>): Promise<T> {
   const connection = await Connection.open(ports[0]!);
   try {

@@ -15,7 +15,7 @@ import { measureTakeovers } from './takeover.ts';
 
 const options = {
   log: oneOf('kafka', 'postgres'),
-  /** How often a projector is ended in each way; 0 skips this, as does a log in Postgres. */
+  /** How often a projector is ended in each way; 0 skips this part. It is also skipped with the log in Postgres. */
   times: wholeNumber(5, { min: 0 }),
   /** How many rows are loaded for replay; 0 skips it. */
   rows: wholeNumber(1_000_000, { min: 0, multipleOf: rowsPerRequest }),

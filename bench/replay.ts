@@ -1,6 +1,6 @@
 /**
- * How fast the log is replayed and verified, compared with two lower bounds: only reading the log, and copying as many
- * rows into the same Postgres.
+ * The speed of replaying and verifying the log, compared with two lower bounds of their time: only reading the log, and
+ * copying as many rows into the same Postgres.
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -20,7 +20,7 @@ const loadConnections = 8;
 const patches = 100_000;
 const patchConnections = 32;
 
-/** One service, with a log and a database of its own. */
+/** A service with its own log and database. */
 export interface Side {
   settings: ServiceSettings;
   databaseUrl: string;
@@ -29,18 +29,18 @@ export interface Side {
 export interface ReplayOptions {
   /** How many rows are loaded into each log: a multiple of `rowsPerRequest`. */
   rows: number;
-  /** Its log gets the rows only. */
+  /** The side whose log gets only the rows. */
   ofRows: Side;
-  /** Its log gets the rows, and the patches behind them. */
+  /** The side whose log gets the rows, and then the patches. */
   ofPatches: Side;
 }
 
 export interface ReplayTimes {
-  /** What the log with the patches holds: its events, and the rows added and patched by them. */
+  /** The numbers of events, rows and patches in the log with the patches. */
   readonly events: number;
   readonly rows: number;
   readonly patches: number;
-  /** In seconds. The first and the third are of the log of rows only. */
+  /** Times in seconds. `reading` and `replayOfRows` are for the log with only the rows. */
   readonly reading: number;
   readonly copying: number;
   readonly replayOfRows: number;
@@ -48,7 +48,7 @@ export interface ReplayTimes {
   readonly verify: number;
 }
 
-/** How often each replay is timed, and COPY before it; the median counts. */
+/** How often each replay, and COPY before it, is timed. The median counts. */
 const rounds = 3;
 
 /**
@@ -86,7 +86,7 @@ export async function measureReplay(
 
   await fillLog(ofRows, { rows, patches: 0 }, signal);
   await fillLog(ofPatches, { rows, patches }, signal);
-  // The first reading warms up the log's caches.
+  // The first reading warms up caches.
   const eventsOfRows = await readLog(ofRows.settings, ofRows.databaseUrl, signal);
   const events = await readLog(ofPatches.settings, ofPatches.databaseUrl, signal);
   const reading = await time('reading', () => readLog(ofRows.settings, ofRows.databaseUrl, signal));
@@ -113,7 +113,7 @@ export async function measureReplay(
   };
 }
 
-/** Loads rows and patches through a service, which is stopped in the end. */
+/** Loads rows and patches through a service, and then stops it. */
 async function fillLog(
   { settings }: Side,
   counts: { rows: number; patches: number },
@@ -127,7 +127,7 @@ async function fillLog(
   for (const process of processes) await process.end('SIGTERM');
 }
 
-/** Reads every record of every partition and ignores its content; resolves to their number. */
+/** Reads all records without decoding them; resolves to their number. */
 export async function readLog(
   { environment }: ServiceSettings,
   databaseUrl: string,

@@ -9,7 +9,7 @@ export interface Rounds {
   service: number[];
 }
 
-/** Processor time per request in µs, one figure per round: of a side's processes, and of Postgres. */
+/** Processor time per request in µs, one figure per round: of a side's own processes, and of Postgres. */
 export interface ProcessorRounds {
   own: number[];
   postgres: number[];
@@ -23,7 +23,7 @@ export interface Figure {
   service: { median: number; rounds: number[] };
   /** The service's median over the yardstick's. */
   ratio: number;
-  /** The lowest and highest ratio of a single round: their distance shows how reliable the figure is. */
+  /** The lowest and the highest ratio of a single round. Their distance shows how reliable the figure is. */
   ratioOfRounds: { lowest: number; highest: number };
   goal: string | undefined;
   met: boolean | undefined;
@@ -88,7 +88,7 @@ function showRatioOf({
   return [ratio.toFixed(2), `${lowest.toFixed(2)} to ${highest.toFixed(2)}`];
 }
 
-/** What a goal for a ratio is, and whether it is met; undefined if there is none. */
+/** The text of a goal for a ratio, and whether it is met; undefined if there is no goal. */
 export function judge(ratio: number, goal: Measurement['goal']): Pick<Figure, 'goal' | 'met'> {
   if (!goal) return { goal: undefined, met: undefined };
   if ('atLeast' in goal) return { goal: `>= ${goal.atLeast}`, met: ratio >= goal.atLeast };
@@ -150,13 +150,13 @@ export function renderProcessorTime(figures: readonly ProcessorFigure[]): string
   ]);
 }
 
-/** As the last column of a table says it. */
+/** The text for the last column of a table. */
 export function verdict(met: boolean | undefined): string {
   if (met === undefined) return '';
   return met ? 'met' : 'missed';
 }
 
-/** Formats a figure: two decimals below 100, else an integer. */
+/** Formats a figure: with two decimals below 100, otherwise as an integer. */
 export function show(value: number | undefined): string {
   if (value === undefined) return '?';
   return value < 100 ? value.toFixed(2) : Math.round(value).toLocaleString('en');

@@ -1,6 +1,6 @@
 /** The requests of the benchmarks, as raw bytes, made without a library. */
 import type { Answer, Connection } from './connection.ts';
-import { schema, type Row } from './data.ts';
+import { customerSchema, type Row } from './data.ts';
 
 /**
  * A server to measure. If it has several processes, it has several ports, and connections are distributed over them.
@@ -35,13 +35,15 @@ export async function createTable(
   target: Target,
   rows: readonly Row[] = [],
 ): Promise<{ path: string; rowIDs: string[] }> {
-  const body = Buffer.from(JSON.stringify({ name: 'customers', schema, rows }));
+  const body = Buffer.from(JSON.stringify({ name: 'customers', schema: customerSchema, rows }));
   const answer = await connection.send(withBody(head(target, 'POST', '/tables'), body));
   const { tableID, rowIDs } = JSON.parse(expectStatus(201, answer).toString()).data;
   return { path: `/tables/${tableID}`, rowIDs };
 }
 
-/** Sends requests to a service; each resolves to the `data` of the answer, and rejects if the answer is no success. */
+/**
+ * Sends requests to a service; each resolves to the `data` of the answer, and rejects if the answer is not a success.
+ */
 export function caller({ ports, token }: Target) {
   return async <Data = { tableID: string }>(
     method: string,

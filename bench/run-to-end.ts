@@ -11,7 +11,7 @@ export interface Surroundings {
   folder: string;
   /** Closed at the end, before the folder is removed. */
   resources: AsyncDisposableStack;
-  /** Aborted, with an Error, when the benchmark is to end early. */
+  /** Aborts with an Error when the benchmark must end early. */
   signal: AbortSignal;
 }
 

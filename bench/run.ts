@@ -25,7 +25,7 @@ import { makeProfileFolder, serviceEnvironment, startService, type Role, type Se
 const options = {
   rounds: wholeNumber(5),
   seconds: positiveNumber(3),
-  /** In the order of measuring. */
+  /** The measurements, in their order. */
   only: namesOf(measurements),
   json: path,
   log: logKind,
@@ -60,7 +60,9 @@ async function measureRounds(
 ): Promise<{ figures: Rounds; processor: Record<Side, ProcessorRounds> }> {
   const { workload } = measurement;
   const writesToKafka = (side: Side): boolean => {
-    return log === 'kafka' && side === 'service' && (workload === 'patch' || workload === 'add');
+    return (
+      log === 'kafka' && side === 'service' && (workload === 'patch' || workload === 'batch' || workload === 'add')
+    );
   };
   const figures: Rounds = { yardstick: [], service: [] };
   const processor = { yardstick: { own: [], postgres: [] }, service: { own: [], postgres: [] } } as Record<

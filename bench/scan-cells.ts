@@ -1,6 +1,6 @@
 /**
- * How fast the rows of a CSV body are read, profiled and written as blocks: our reader compared with Papa Parse alone
- * on the same text, and with itself on the same rows in forms that were named. Run: node bench/scan-cells.ts
+ * The speed of reading, profiling and writing the rows of a CSV body as blocks: our reader compared with Papa Parse
+ * alone on the same text, and with itself on the same rows in other forms. Run: node bench/scan-cells.ts
  */
 import Papa from 'papaparse';
 import type { DelimitedForm } from '../src/language/formats/delimited-form.ts';
@@ -35,7 +35,7 @@ function read(bytes: Buffer, form: DelimitedForm): number {
   return blocks + reader.end().blocks.length;
 }
 
-/** Each with how it writes its text. */
+/** Each contender, with the form of its text. */
 const contenders: Record<string, readonly [written: Papa.UnparseConfig, read: (bytes: Buffer) => unknown]> = {
   'Papa Parse': [{}, (bytes) => Papa.parse(bytes.toString(), { delimiter: ',', newline: '\n' })],
   'reader': [{}, (bytes) => read(bytes, {})],

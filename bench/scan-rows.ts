@@ -1,7 +1,7 @@
 /**
- * How fast the rows of a JSON body are read: our scanner compared with `JSON.parse`, and with `JSON.parse` plus
- * `JSON.stringify` of each row (as a service does that checks and stores values), on the same bytes in alternating
- * rounds. Run: node bench/scan-rows.ts
+ * The speed of reading the rows of a JSON body: our scanner compared with `JSON.parse`, and with `JSON.parse` plus
+ * `JSON.stringify` of each row (like a service that checks and stores values), on the same bytes in alternating rounds.
+ * Run: node bench/scan-rows.ts
  */
 import { JsonRowReader } from '../src/language/formats/json-row-reader.ts';
 import { below, makeRow, seededRandom } from './data.ts';

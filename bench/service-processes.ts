@@ -1,4 +1,4 @@
-/** The service to measure, started like in production, as one process or as several with a role each. */
+/** Starts the service to measure like in production: one process, or several with a role each. */
 import { mkdir, mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export interface ServiceSettings {
   folder: string;
   /** If set, each process writes a CPU profile there. */
   profileFolder?: string | undefined;
-  /** The port of its process; by default a free one. */
+  /** The port of its process. Default: a free port. */
   port?: number | undefined;
 }
 
@@ -35,7 +35,7 @@ export function serviceEnvironment(
   brokers: string | undefined,
   topic: string,
 ): Record<string, string> {
-  // Empty settings count as unset: they hide those of this process from the service.
+  // Empty settings count as unset, and hide the settings of this process from the service.
   const kafka =
     brokers === undefined
       ? { KAFKA_BROKERS: '', KAFKA_TOPIC: '', KAFKA_GROUP: '' }
@@ -76,7 +76,7 @@ export async function startServiceProcess(
       name: `the service's process ${name}`,
       nodeArguments: [
         ...(profileFolder ? ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`] : []),
-        // As `npm start` runs it.
+        // Like `npm start`.
         '--max-semi-space-size=16',
         '--max-old-space-size=1024',
         join(source, 'main.ts'),

@@ -1,6 +1,6 @@
 /** Loads a table through a stash: chunks on several connections, then one import. */
 import { Connection } from './connection.ts';
-import { makeRows, rowsPerRequest, schema, seededRandom } from './data.ts';
+import { makeRows, rowsPerRequest, customerSchema, seededRandom } from './data.ts';
 import { expectStatus, head, withBody, type Target } from './requests.ts';
 
 /** The number of different bodies, which are sent in turn; limited to save memory. */
@@ -16,15 +16,15 @@ export interface Loaded {
   tableID: string;
   lastID: string;
   /**
-   * Seconds from the import's request to the first byte of its answer (the import is done), and to the last, after all
-   * row IDs.
+   * Seconds from the import's request to the first byte of its answer, when the import is done, and to its last byte,
+   * after all row IDs.
    */
   importing: number;
   answering: number;
 }
 
 /** Makes the bodies of chunks, with `rowsPerRequest` rows each. */
-export function makeChunks(): Buffer[] {
+export function makeChunkBodies(): Buffer[] {
   const random = seededRandom(1);
   return Array.from({ length: differentBodies }, () => Buffer.from(JSON.stringify(makeRows(random, rowsPerRequest))));
 }
@@ -40,7 +40,9 @@ export async function loadStash(
   const connection = await Connection.open(target.ports[0]!);
   try {
     const start = performance.now();
-    const body = Buffer.from(JSON.stringify({ name: load.stash, schema, rows: { $stashID: load.stash } }));
+    const body = Buffer.from(
+      JSON.stringify({ name: load.stash, schema: customerSchema, rows: { $stashID: load.stash } }),
+    );
     const imported = await connection.send(withBody(head(target, 'POST', '/tables'), body));
     const [importing, answering] = [imported.firstByteAt, performance.now()].map((time) => (time - start) / 1_000) as [
       number,

@@ -1,6 +1,6 @@
 /**
- * How long writes wait when their projector ends: one API, two projectors, and a client that sends one PATCH after the
- * other.
+ * Measures how long writes wait when their projector ends, with one API, two projectors, and a client that sends one
+ * PATCH after the other.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,7 +13,7 @@ import { runScript, type Ending, type Server } from './processes.ts';
 import { createTable, expectStatus, head, withBody, type Target } from './requests.ts';
 import { startService, startServiceProcess, tablog, type ServiceSettings } from './service-processes.ts';
 
-/** How long it takes until a killed projector is missed. */
+/** How long it takes until Kafka notices a killed projector. */
 export const sessionTimeoutSeconds = sessionTimeout / 1_000;
 
 export const endings: readonly Ending[] = ['SIGKILL', 'SIGTERM'];
@@ -71,7 +71,9 @@ export async function measureTakeovers({ times, settings }: TakeoverOptions, sig
   return takeovers;
 }
 
-/** Ends the projector while writes run, and goes on until a write is answered that it cannot have projected. */
+/**
+ * Ends the projector while writes run. Continues until a write is answered that this projector cannot have projected.
+ */
 async function measureTakeover(owner: Server, ending: Ending, write: Writer, signal: AbortSignal): Promise<Takeover> {
   const writes: Write[] = [];
   let endedAt = Infinity;
@@ -88,7 +90,7 @@ async function measureTakeover(owner: Server, ending: Ending, write: Writer, sig
   };
   const [signalledAt] = await Promise.all([endOwner(), keepWriting()]);
   signal.throwIfAborted();
-  // A projector that gets SIGTERM goes on for a moment, so the first answer after the signal may still be its own.
+  // A projector continues for a moment after SIGTERM, so the first answer after the signal may come from it.
   const afterSignal = writes.filter(({ acknowledgedAt }) => acknowledgedAt > signalledAt);
   const waits = afterSignal.map(({ sentAt, acknowledgedAt }) => {
     return { wait: acknowledgedAt - Math.max(sentAt, signalledAt), sinceSignal: acknowledgedAt - signalledAt };
@@ -97,7 +99,7 @@ async function measureTakeover(owner: Server, ending: Ending, write: Writer, sig
   return { ending, wait: wait / 1_000, sinceSignal: sinceSignal / 1_000 };
 }
 
-/** Creates a table of one row; each call of the result patches the row, and resolves when that is answered with 200. */
+/** Creates a table of one row. Resolves to a function that patches the row, and resolves when the answer is 200. */
 async function makeWriter(connection: Connection, target: Target): Promise<Writer> {
   const { path, rowIDs } = await createTable(connection, target, [makeRow(seededRandom(1))]);
   let writes = 0;

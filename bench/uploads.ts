@@ -1,6 +1,6 @@
 /**
- * `npm run bench:uploads`: how fast files are uploaded and downloaded when the service keeps them in a folder, compared
- * with a bare server that pipes bodies to files. See README.md.
+ * `npm run bench:uploads`: the speed of uploads and downloads with files in a folder, compared with a bare server that
+ * pipes bodies to files. See README.md.
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -37,7 +37,8 @@ const contentType = 'application/octet-stream';
 const mebibyte = randomBytes(2 ** 20);
 
 /**
- * A server that keeps files. `create` gives the location for a file, and `complete` resolves to where the file is then.
+ * A server that stores files. `create` resolves to the location for sending a file, and `complete` to the location for
+ * reading it.
  */
 interface Side {
   /** The figures of each round. */

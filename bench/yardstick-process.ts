@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { startServer } from './processes.ts';
 import type { Service } from './service-processes.ts';
 
-/** Starts a yardstick on a database, which `resources` stops. `script`: which one, in this folder. */
+/** Starts a yardstick on a database; `resources` stops it. `script` is its file in this folder. */
 export async function startYardstick(
   databaseUrl: string,
   logFile: string,

@@ -39,7 +39,7 @@ app.addHook('onRequest', async (request, reply) => {
   return reply.code(404).send({ error: { type: 'request_error', message: 'no such token' } });
 });
 
-// A body is passed to Postgres as the text that was received.
+// Pass bodies to Postgres as the received text.
 app.removeContentTypeParser('application/json');
 app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => done(null, body));
 
@@ -129,6 +129,23 @@ app.patch<{ Params: RowPath; Body: string }>('/tables/:table/rows/:row', async (
   });
   if (!patched.rowCount) return reply.code(404).send(rowNotFound);
   return {};
+});
+
+app.post<{ Params: TablePath; Body: string }>('/tables/:table/batch', async (request, reply) => {
+  const { operations } = JSON.parse(request.body) as { operations: { rowID: string; row: object }[] };
+  const patched = await database.query({
+    name: 'batch',
+    text: `update rws set data = rws.data || patches.data, version = version + 1
+      from unnest($2::bigint[], $3::jsonb[]) as patches (row_id, data)
+      where table_id = $1 and rws.row_id = patches.row_id`,
+    values: [
+      request.params.table,
+      operations.map(({ rowID }) => rowID),
+      operations.map(({ row }) => JSON.stringify(row)),
+    ],
+  });
+  if (patched.rowCount !== operations.length) return reply.code(404).send(rowNotFound);
+  return { data: { rowIDs: operations.map(({ rowID }) => rowID) } };
 });
 
 await app.listen({ host: '127.0.0.1', port: Number(process.env['PORT']) });

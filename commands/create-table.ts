@@ -74,6 +74,7 @@ export function createTable({
     tableId,
     name,
     columns: body.schema?.columns ?? null,
+    ...(body.schema?.key === undefined ? {} : { key: body.schema.key }),
     onSchemaError: query.onSchemaError,
     appsToLink,
     limits,

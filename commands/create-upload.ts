@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { EventOf } from '../src/language/events/event.ts';
 import type { UploadLimits } from '../src/language/events/limits.ts';
-import { appId, parse, text } from './inputs.ts';
+import { appId, parse, boundedText } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
 export const appPath = z.object({
@@ -38,7 +38,7 @@ export const newUpload = z
         description: 'The media type of the file. The bytes are to be sent with it as their `Content-Type`.',
         examples: ['image/png'],
       }),
-    fileName: text(255)
+    fileName: boundedText(255)
       .regex(fileNamePattern, 'must not have slashes, backslashes or control characters')
       .refine((name) => !folders.includes(name), 'must not be a name of a folder')
       .meta({

@@ -13,7 +13,7 @@ export const wholeText = '^[^\\u0000]*$';
 export const columnIdBytesMax = 256;
 
 /** Text that Postgres can hold: well-formed Unicode without U+0000 (docs/spec/decisions.md 2). */
-export function text(bytesMax: number) {
+export function boundedText(bytesMax: number) {
   return z
     .string()
     .min(1, 'must not be empty')
@@ -22,12 +22,12 @@ export function text(bytesMax: number) {
     .meta({ maxLength: bytesMax, pattern: wholeText });
 }
 
-export const tableName = text(1024);
+export const tableName = boundedText(1024);
 
 /** The name under which a column is shown. */
-export const displayName = text(1024);
+export const displayName = boundedText(1024);
 
-export const appId = text(256);
+export const appId = boundedText(256);
 
 /** Decisions 3: repeated keys or comma-separated. */
 export const appIdsQuery = z
@@ -74,13 +74,22 @@ export const columnType = z
   )
   .meta({ id: 'ColumnType', description: 'A scalar type, or an array of one. `url` is another name of `uri`.' });
 
+/** As many columns as a key may have. */
+const keyColumnsMax = 16;
+
+export const tableKey = z.array(boundedText(columnIdBytesMax)).min(1, 'must name a column').max(keyColumnsMax).meta({
+  id: 'TableKey',
+  description:
+    'The IDs of columns: no two rows may have equal values in all of them. Rows in which one of them is empty are not compared.',
+});
+
 /** A column of a new schema, or a new column. */
 export const givenColumn = z
-  .strictObject({ id: text(columnIdBytesMax), displayName: displayName.optional(), type: columnType })
+  .strictObject({ id: boundedText(columnIdBytesMax), displayName: displayName.optional(), type: columnType })
   .transform((column): GivenColumn => column);
 
 export const tableSchema = z
-  .strictObject({ columns: z.array(givenColumn) })
+  .strictObject({ columns: z.array(givenColumn), key: tableKey.optional() })
   .meta({ id: 'NewTableSchema', description: 'The columns of a table, in the order in which they are shown.' });
 
 /** The name that a client gives a stash (spec section 2). */

@@ -22,13 +22,14 @@ export function overwriteTable({
   rows,
   limits,
 }: TableRowsInput): EventOf<'TableOverwriteRequested'> {
-  const { columns, source } = contentOf(appId, members ?? {}, rows);
+  const { columns, key, source } = contentOf(appId, members ?? {}, rows);
   return {
     type: 'TableOverwriteRequested',
     teamId,
     tableId,
     ifMatch,
     columns,
+    ...(key === undefined ? {} : { key }),
     onSchemaError: query.onSchemaError,
     limits,
     rows: source,
@@ -39,11 +40,16 @@ function contentOf(
   appId: string | null,
   members: Readonly<Record<string, unknown>>,
   rows: RowSource | null,
-): { readonly columns: EventOf<'TableOverwriteRequested'>['columns']; readonly source: RowSource } {
+): {
+  readonly columns: EventOf<'TableOverwriteRequested'>['columns'];
+  readonly key: readonly string[] | undefined;
+  readonly source: RowSource;
+} {
   const invalid = (message: string): Error => new InvalidRequest(message);
   if (rows === null && '$stashID' in members) {
     return {
       columns: null,
+      key: undefined,
       source: { kind: 'stash', stashId: stashNameOf(appId, parse(stashReference, members, invalid).$stashID) },
     };
   }
@@ -53,5 +59,5 @@ function contentOf(
     ? { kind: 'stash', stashId: stashNameOf(appId, body.rows.$stashID) }
     : rows;
   if (source === null) throw new InvalidRequest('rows: required');
-  return { columns: body.schema?.columns ?? null, source };
+  return { columns: body.schema?.columns ?? null, key: body.schema?.key, source };
 }

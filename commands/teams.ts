@@ -1,12 +1,12 @@
 /** Commands about teams and tokens, of operators: CreateTeam, CreateToken, RevokeToken. */
 import { z } from 'zod';
 import type { EventOf } from '../src/language/events/event.ts';
-import { appId, parse, text } from './inputs.ts';
+import { appId, parse, boundedText } from './inputs.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
 const invalid = (message: string): Error => new InvalidRequest(message);
 /** The name of a team or token. */
-export const name = text(256).refine((given) => given.trim() !== '', 'must not be blank');
+export const name = boundedText(256).refine((given) => given.trim() !== '', 'must not be blank');
 const named = z.object({ name });
 
 /** The name is a label and need not be unique. Throws InvalidRequest if it is blank or too long. */

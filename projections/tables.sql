@@ -14,6 +14,8 @@ create index "chunk_blocks_stash_serial_number_index" on "chunk_blocks" ("stash"
 create index "chunk_blocks_stash_numeric_order_serial_number_index" on "chunk_blocks" ("stash", "numeric_order", "serial", "number");
 create index "chunk_blocks_segment_index" on "chunk_blocks" ("segment");
 
+create table "ended_keys" ("table_id" uuid not null, "since" bigint not null, primary key ("table_id", "since"));
+
 create table "extents" ("key" bigint not null, "table_id" uuid not null, "version" bigint not null, "ordinal" int not null, "generation" bigint not null, "schema_version" bigint not null, "wrap" boolean not null, "rule" int not null, "presented" bigint null, "cells" boolean not null, "merged" boolean not null default false, "retained" bytea null, "segment" bigint not null, "first" int not null, "rows" int not null, "bytes" int not null, "changed" boolean not null, "deleted" int not null, "erased" bigint not null default '0', "erase_at" timestamptz not null default now() + interval '21600000 ms', primary key ("key"));
 create index "extents_segment_index" on "extents" ("segment");
 alter table "extents" add constraint "extents_table_id_version_ordinal_unique" unique ("table_id", "version", "ordinal");
@@ -37,6 +39,8 @@ create table "quarantines" ("partition" smallint not null, "team_id" uuid not nu
 create table "retained_ids" ("segment" bigint not null, "index" int not null, "id" text collate "C" not null, primary key ("segment", "index"));
 create index "retained_ids_id_index" on "retained_ids" ("id");
 
+create table "row_keys" ("table_id" uuid not null, "since" bigint not null, "hash" uuid not null, "extent" bigint not null, "index" int not null, primary key ("table_id", "since", "hash"));
+
 create table "segments" ("key" bigint not null, "id" uuid null, "rows" int not null, "idle_since" timestamptz null default now(), "emptied" boolean not null default false, "dropped" boolean not null default false, primary key ("key"));
 alter table "segments" add constraint "segments_id_unique" unique ("id");
 
@@ -45,7 +49,7 @@ create table "segment_rows" ("segment" bigint not null, "index" int not null, "v
 create table "stashes" ("key" bigint not null, "team_id" uuid not null, "stash_id" text collate "C" not null, "created" bigint not null, "created_at" bigint not null, "expires_at" bigint not null, "chunks" int not null, "rows" int not null, "profiled_columns" int not null, "words" int not null, "ended_at" bigint null, "cleared" boolean not null default false, primary key ("key"));
 create index "stashes_team_id_stash_id_created_index" on "stashes" ("team_id", "stash_id", "created");
 
-create table "tables" ("id" uuid not null, "team_id" uuid not null, "name" text not null, "created" bigint not null, "created_at" bigint not null, "version" bigint not null, "generation" bigint not null, "schema_version" bigint not null, "widened" bigint not null, "rows" bigint not null, "row_bytes_max" int not null, "tail" bigint null, "deleted" boolean not null, "retains_ids" boolean not null, "forgotten" boolean not null default false, primary key ("id"));
+create table "tables" ("id" uuid not null, "team_id" uuid not null, "name" text not null, "created" bigint not null, "created_at" bigint not null, "version" bigint not null, "generation" bigint not null, "schema_version" bigint not null, "widened" bigint not null, "rows" bigint not null, "row_bytes_max" int not null, "tail" bigint null, "deleted" boolean not null, "retains_ids" boolean not null, "key_columns" text null, "key_since" bigint null, "forgotten" boolean not null default false, primary key ("id"));
 
 create table "table_schemas" ("table_id" uuid not null, "version" bigint not null, "columns" text not null, "look_at" timestamptz not null default now() + interval '6 hours', "superseded" boolean not null default false, primary key ("table_id", "version"));
 

@@ -1,6 +1,6 @@
 /**
- * A thread that runs one load, so that it does not block the event loop of the measuring thread. It is told when to
- * begin, and when to end; then it can begin again.
+ * A thread that runs one load, so that it does not block the event loop of the measuring thread. Messages tell it when
+ * to begin and when to end. After that it can begin again.
  */
 import { once } from 'node:events';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -13,7 +13,7 @@ export interface LoadToRun {
   readonly teams: Teams;
 }
 
-/** What a load came to. */
+/** The result of a load. */
 export type LoadResult = Pick<LoadRun, 'answers' | 'acceptedBytes'>;
 
 const { attack, isHarmful, teams } = workerData as LoadToRun;

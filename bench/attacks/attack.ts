@@ -1,4 +1,4 @@
-/** What a team does that means harm, and the same load from a team that behaves. */
+/** An attack: the harmful load of a team, and a similar normal load of another team. */
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,25 +8,25 @@ import type { Target } from '../requests.ts';
 export interface Attack {
   /** The name for `--only`. */
   readonly name: string;
-  /** What the team does, for the report. */
+  /** The harmful load, for the report. */
   readonly what: string;
-  /** What the team that behaves does. */
+  /** The load of the team that behaves. */
   readonly insteadOf: string;
-  /** How many teams send the load together, on either side. */
+  /** How many teams send the load together, the harmful one as well as the other. */
   readonly teams: number;
-  /** Prepares either load for new teams; resolves to how to run it. */
+  /** Prepares one of the two loads for new teams. Resolves to a function that runs it. */
   prepare(teams: Teams, isHarmful: boolean): Promise<Load>;
 }
 
 export type Teams = readonly [Target, ...Target[]];
 
-/** Runs until the signal is aborted. May be called again afterwards. */
+/** Runs a load until the signal aborts. Can be called again afterwards. */
 export type Load = (run: LoadRun) => Promise<void>;
 
-/** One run of a load: when it ends, and what it came to. */
+/** A run of a load: its signal and its results. */
 export class LoadRun {
   readonly signal: AbortSignal;
-  /** How many answers had each status; `closed`: connections that the service closed. */
+  /** The number of answers by status; `closed` counts connections that the service closed. */
   readonly answers: Record<string, number> = {};
   /** The bytes of bodies that were accepted. */
   acceptedBytes = 0;
@@ -41,8 +41,8 @@ export class LoadRun {
   }
 
   /**
-   * Sends requests over this many connections, each the next one as soon as it has its answer. `next` gets that answer;
-   * null: the connection is new.
+   * Sends requests over this many connections. Each connection sends the next request as soon as it has its answer.
+   * `next` makes the request from the last answer; null: the connection is new.
    */
   async repeat(target: Target, connections: number, next: (last: Answer | null) => Buffer): Promise<void> {
     await Promise.all(
@@ -52,7 +52,7 @@ export class LoadRun {
     );
   }
 
-  /** The same, but each connection sends a request every `ms` milliseconds. */
+  /** Sends requests over this many connections, each one every `ms` milliseconds. */
   async repeatEvery(target: Target, ms: number, connections: number, request: Buffer): Promise<void> {
     await Promise.all(
       Array.from({ length: connections }, async () => {
@@ -84,7 +84,7 @@ export class LoadRun {
     }
   }
 
-  /** Keeps this many sockets open, each of which `use` does something slow with until it is closed. */
+  /** Keeps this many sockets open. `use` does slow work with each of them until the socket is closed. */
   async keepOpen({ ports, from }: Target, count: number, use: (socket: Socket) => Promise<void>): Promise<void> {
     await Promise.all(
       Array.from({ length: count }, async () => {

@@ -2,14 +2,14 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeRows, rowsPerRequest, schema, seededRandom } from '../data.ts';
+import { makeRows, rowsPerRequest, customerSchema, seededRandom } from '../data.ts';
 import { caller, head, withBody, type Target } from '../requests.ts';
 import type { Attack, LoadRun } from './attack.ts';
 import { continuations, wideGroups } from './queries.ts';
 import { sqlDeaths, sqlProcessors } from './sql.ts';
 import { liveness, reconnects, unreadConsole } from './without-token.ts';
 
-/** How many connections send requests as fast as they are answered. */
+/** The number of connections that send requests as fast as they are answered. */
 const connections = 8;
 
 const unknownTable = '/tables/01900000-0000-7000-8000-000000000000';
@@ -19,8 +19,8 @@ const largeBody = json(makeRows(seededRandom(4), 13 * rowsPerRequest));
 const megabytes = 2 ** 20;
 
 /**
- * Imports one stash again and again, of chunks that have many columns each, into a table that is not there or as a
- * table that would have too many.
+ * Imports one stash again and again. Its chunks have many columns each. It is imported into a missing table, or as a
+ * new table that would have too many columns.
  */
 const wideImports: Attack = {
   name: 'wide-imports',
@@ -56,7 +56,7 @@ const refusedBodies: Attack = {
     const { tableID } = await caller(target)(
       'POST',
       '/tables',
-      JSON.stringify({ name: 'overwritten', schema, rows: [] }),
+      JSON.stringify({ name: 'overwritten', schema: customerSchema, rows: [] }),
       'application/json',
     );
     const request = isHarmful
@@ -143,7 +143,9 @@ const slowBodies: Attack = {
   },
 };
 
-/** Before it becomes slow, each body sends so much that it takes a place (docs/reference/limits.md). */
+/**
+ * Each body first sends this many bytes, so that it takes a place (docs/reference/limits.md), and then becomes slow.
+ */
 const quickBytes = 128 * 1024;
 
 const slowTeams: Attack = {
@@ -202,7 +204,7 @@ const unknownTokens: Attack = {
   },
 };
 
-/** Sends the first bytes of a request at once, and 1 KiB a second of the others. */
+/** Sends the first bytes of a request at once, and the others at 1 KiB a second. */
 async function sendSlowly(run: LoadRun, socket: Socket, request: Buffer, quick: number): Promise<void> {
   socket.on('data', (bytes) => run.count(Number(bytes.toString('latin1', 9, 12))));
   socket.write(request.subarray(0, quick));

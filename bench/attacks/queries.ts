@@ -1,4 +1,4 @@
-/** Attacks by pages and groups of wide tables. */
+/** Attacks with pages and groups of wide tables. */
 import { caller, head, withBody, type Target } from '../requests.ts';
 import type { Attack } from './attack.ts';
 

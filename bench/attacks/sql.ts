@@ -1,4 +1,4 @@
-/** Attacks by SQL. */
+/** Attacks with SQL. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,11 +6,11 @@ import { makeRows, rowsPerRequest, seededRandom } from '../data.ts';
 import { caller, head, withBody, type Target } from '../requests.ts';
 import type { Attack } from './attack.ts';
 
-/** How many queries are at work at once. */
+/** How many queries run at once. */
 const queriesAtOnce = 4;
 
 /**
- * Each needs all processors that it gets: for longer than a query may take, or again and again. The last two cannot be
+ * Queries that use all available processors, longer than the time limit or again and again. The last two cannot be
  * interrupted.
  */
 const expensive = [
@@ -26,7 +26,7 @@ const small = [
   'SELECT seats, count(*) AS many FROM numbers GROUP BY seats ORDER BY many DESC LIMIT 10',
 ];
 
-/** Goes on for longer than a query may take, and cannot be interrupted. */
+/** A query that exceeds the time limit and cannot be interrupted. */
 const endless =
   'SELECT list_sum(list_transform(l, a -> list_sum(list_transform(l, b -> len(list_intersect(l, m)))))) FROM (SELECT range(5000) AS l, range(10, 5010) AS m)';
 
@@ -49,7 +49,7 @@ export const sqlDeaths: Attack = {
   name: 'sql-deaths',
   what: 'every two seconds, another team sends SQL that ends the process for SQL',
   insteadOf: 'the same teams send small queries over 4 connections',
-  // Each waits for ten minutes when its SQL has ended the process.
+  // A team must wait for ten minutes after its SQL has ended the process.
   teams: 24,
   async prepare(teams, isHarmful) {
     await ask(teams[0], 'SELECT 1');
@@ -60,12 +60,12 @@ export const sqlDeaths: Attack = {
       while (!run.signal.aborted) {
         const socket = connect({ host: '127.0.0.1', port: teams[0].ports[0]! });
         socket.on('error', () => undefined);
-        // One that has to wait is told so.
+        // A team that must wait gets 429.
         socket.on('data', (bytes) => run.count(Number(bytes.toString('latin1', 9, 12))));
         await once(socket, 'connect');
         socket.write(next(endless));
         await sleep(2000, undefined, { signal: run.signal }).catch(() => undefined);
-        // The process interrupts what nobody waits for, and ends itself if that goes on.
+        // The process interrupts SQL that nobody waits for, and ends if that SQL continues.
         socket.destroy();
         run.count('closed');
       }
@@ -73,7 +73,7 @@ export const sqlDeaths: Attack = {
   },
 };
 
-/** Asks SQL and reads the answer, so that the process for SQL runs. */
+/** Sends SQL and reads the answer, so that the process for SQL runs. */
 async function ask({ ports, token }: Target, sql: string): Promise<void> {
   const response = await fetch(`http://127.0.0.1:${ports[0]}/query`, {
     method: 'POST',

@@ -1,11 +1,11 @@
-/** Attacks by somebody who has no token. They come from an address of their own, as do the loads that behave. */
+/** Attacks without a token. Each load, also a normal one, comes from its own address. */
 import { once } from 'node:events';
 import type { Target } from '../requests.ts';
 import type { Attack, Load } from './attack.ts';
 
 const requestOf = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
 
-/** Addresses of the loopback network, which Linux has all. */
+/** Addresses of the loopback network; Linux has all of them. */
 const from = (target: Target, isHarmful: boolean): Target => ({
   ...target,
   from: isHarmful ? '127.0.0.66' : '127.0.0.8',

@@ -1,11 +1,11 @@
-/** What is read out of answers. */
+/** Reads answers. */
 import type { Target } from '../requests.ts';
 
 const lineFeed = 0x0a;
 
 /**
- * What is the same in the answers of both sides: the rows in their order, or the groups. Balances have cents, so no sum
- * is between two that are rounded differently.
+ * The comparable part of the answers of both sides: the rows in order, or the groups. Balances have cents, so both
+ * sides round sums to the same number.
  */
 export function digest(answer: Buffer): string[] {
   const { data } = JSON.parse(answer.toString()) as { data: Readonly<Record<string, string | number>>[] };
@@ -14,9 +14,9 @@ export function digest(answer: Buffer): string[] {
   );
 }
 
-/** Reads an answer as it comes; resolves to its number of lines. */
+/** Reads an answer while it arrives; resolves to its number of lines. */
 export async function countLines({ ports, token }: Target, path: string, signal: AbortSignal): Promise<number> {
-  // Not compressed: the yardstick does not compress either.
+  // Without compression, because the yardstick does not compress either.
   const headers = { 'authorization': `Bearer ${token}`, 'accept-encoding': 'identity' };
   const response = await fetch(`http://127.0.0.1:${ports[0]}${path}`, { headers, signal });
   if (!response.ok) throw new Error(`GET ${path}: ${response.status} ${(await response.text()).slice(0, 500)}`);

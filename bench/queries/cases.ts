@@ -1,4 +1,4 @@
-/** What is asked, of the service and in SQL. */
+/** The questions of the benchmark, for the service and in SQL. */
 import { below, type Random, type Row } from '../data.ts';
 import { sqlNames } from './data.ts';
 
@@ -6,7 +6,7 @@ import { sqlNames } from './data.ts';
 export interface Question {
   /** The body of `POST /tables/{tableID}/query`. */
   readonly body: object;
-  /** The same as statements on a table; the first gives the rows of the answer. */
+  /** The same question as SQL statements on a table. The first one gives the rows of the answer. */
   readonly sql: (table: string) => readonly Statement[];
 }
 
@@ -17,7 +17,7 @@ export interface Statement {
 
 export interface QueryCase {
   readonly label: string;
-  /** How many times the yardstick's speed the service is to have, with the most rows. */
+  /** The goal for the service's speed with the large table, as a multiple of the yardstick's. */
   readonly goal?: number;
   /** The next random question; `row` is a row of the table. */
   readonly question: (random: Random, row: Row) => Question;

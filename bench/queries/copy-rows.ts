@@ -1,11 +1,11 @@
-/** Puts the rows into Postgres. */
+/** Loads the rows into Postgres. */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import Papa from 'papaparse';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { query } from '../environment.ts';
-import { schema, sqlColumns, sqlNames } from './data.ts';
+import { querySchema, sqlColumns, sqlNames } from './data.ts';
 
 /** Copies rows into a new table of typed columns. `n` is their order. */
 export async function copyRows(
@@ -16,7 +16,7 @@ export async function copyRows(
 ): Promise<void> {
   await query(databaseUrl, `create table ${table} (n bigint generated always as identity, ${sqlColumns})`);
   function* text(): Generator<string> {
-    const columns = schema.columns.map(({ id }) => id);
+    const columns = querySchema.columns.map(({ id }) => id);
     for (const chunk of chunks)
       yield `${Papa.unparse(JSON.parse(chunk.toString()) as object[], { columns, header: false, newline: '\n' })}\n`;
   }

@@ -1,5 +1,5 @@
-/** The rows that are asked for: those of the other benchmarks, with a moment in the place of the website. */
-import { below, makeRow, rowsPerRequest, schema as customers, seededRandom, type Random } from '../data.ts';
+/** The rows of the queries: the rows of the other benchmarks, with a moment instead of the website. */
+import { below, makeRow, rowsPerRequest, customerSchema, seededRandom, type Random } from '../data.ts';
 
 /** The columns, with their types in the service and in Postgres. */
 const sqlTypes = {
@@ -12,18 +12,18 @@ const sqlTypes = {
   boolean: 'boolean',
 } as const;
 
-export const schema = {
-  columns: customers.columns.map((column) =>
+export const querySchema = {
+  columns: customerSchema.columns.map((column) =>
     column.id === 'website' ? ({ id: 'lastSeen', type: 'dateTime' } as const) : column,
   ),
 };
 
 /** The same columns in SQL. */
-export const sqlNames = schema.columns.map(({ id }) => `"${id}"`).join(', ');
-export const sqlColumns = schema.columns.map(({ id, type }) => `"${id}" ${sqlTypes[type]}`).join(', ');
+export const sqlNames = querySchema.columns.map(({ id }) => `"${id}"`).join(', ');
+export const sqlColumns = querySchema.columns.map(({ id, type }) => `"${id}" ${sqlTypes[type]}`).join(', ');
 
-/** Chunks of rows as JSON, as many as hold so many rows. */
-export function makeChunks(rows: number): Buffer[] {
+/** Chunks of rows as JSON, for this many rows. */
+export function makeRowChunks(rows: number): Buffer[] {
   const random = seededRandom(1);
   const chunk = (): object[] => Array.from({ length: rowsPerRequest }, () => makeSeenRow(random));
   return Array.from({ length: Math.ceil(rows / rowsPerRequest) }, () => Buffer.from(JSON.stringify(chunk())));

@@ -12,7 +12,7 @@ export function speedLine(label: string, rows: number, theirs: Times, ours: Time
   return [label, rows.toLocaleString('en'), ...shown(theirs), ...shown(ours), ...judged(theirs, ours, goal)];
 }
 
-/** A line that compares what takes longer with what takes less. */
+/** A line that compares the times of an operation with the times of a cheaper one. */
 export function costLine(label: string, over: Times, than: string, under: Times, goal: Goal): string[] {
   return [label, show(p50(over)), than, show(p50(under)), ...judged(over, under, goal)];
 }

@@ -9,7 +9,7 @@ import { to as copyTo } from 'pg-copy-streams';
 import type { Statement } from './cases.ts';
 import { sqlNames } from './data.ts';
 
-// Dates stay the text that Postgres sends: making objects of them takes longer.
+// Keep dates as the texts that Postgres sends, because converting them takes longer.
 for (const type of [pg.types.builtins.DATE, pg.types.builtins.TIMESTAMPTZ])
   pg.types.setTypeParser(type, (text) => text);
 

@@ -25,7 +25,10 @@ export interface PartWithIds {
  * The row IDs of all parts; null if no row came with one, 'tooMany' above `runsMax` runs. Stops after the IDs of
  * `issuersMax` issuers.
  */
-export function* runsOf(parts: readonly PartWithIds[], issuersMax = Infinity): Steps<RowIdRuns | 'tooMany' | null> {
+export function* rowIdRunsOf(
+  parts: readonly PartWithIds[],
+  issuersMax = Infinity,
+): Steps<RowIdRuns | 'tooMany' | null> {
   const runs = parts.reduce((sum, { ids }) => sum + runsIn(ids), 0);
   if (runs === 0) return null;
   if (runs > runsMax) return 'tooMany';

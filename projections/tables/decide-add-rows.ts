@@ -3,7 +3,7 @@ import { apply, refusedWith } from '../../src/log/batch/decision.ts';
 import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
-import { droppedCells, placeRows, rowsOf } from './place-rows.ts';
+import { droppedCells, placeRows, rowsOfRequest } from './place-rows.ts';
 import { unchangedTable } from './guards.ts';
 
 /**
@@ -19,7 +19,7 @@ export function decideAddRows(
   if ('refused' in found) return found.refused;
   const { table, team } = found;
 
-  const rows = rowsOf(states, event, data.teamId, data.rows, at);
+  const rows = rowsOfRequest(states, event, data.teamId, data.rows, at);
   if ('refusal' in rows) return refusedWith(rows.refusal);
   const { profile } = rows;
   const schema = states.tables.schema(table);
@@ -28,6 +28,7 @@ export function decideAddRows(
   }
   const placed = placeRows({
     states,
+    event,
     at,
     team,
     table,

@@ -6,7 +6,8 @@ import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { isForgotten } from '../stashes/live-stash.ts';
-import { placeRows, rowsOf } from './place-rows.ts';
+import { checkGivenKey, declared } from './keys/table-key.ts';
+import { placeRows, rowsOfRequest } from './place-rows.ts';
 import { exceededQuota, suspension } from '../teams/guards.ts';
 
 /** Spec 4.2. Guards: suspension, schema, cells, limits, plan, number of tables (docs/spec/decisions.md 2). */
@@ -27,12 +28,16 @@ export function decideCreateTable(
     columns !== null &&
     data.rows.kind === 'stash' &&
     isForgotten(states.stashes.stash(data.teamId, data.rows.stashId), at);
-  const rows = rowsOf(states, event, data.teamId, isEmpty ? { kind: 'none' } : data.rows, at);
+  const rows = rowsOfRequest(states, event, data.teamId, isEmpty ? { kind: 'none' } : data.rows, at);
   if ('refusal' in rows) return refusedWith(rows.refusal);
   const misfit = columns === null ? null : checkGivenSchema(columns);
   if (misfit !== null) return refusedWith(misfit);
 
   const schema = columns === null ? null : schemaOf(columns, at.version);
+  const key = data.key ?? null;
+  const noKey = key === null ? null : checkGivenKey(key, schema ?? { columns: [] }, 'schema.key');
+  if (noKey !== null) return refusedWith(noKey);
+
   const created: Table = {
     id: data.tableId,
     teamId: data.teamId,
@@ -48,9 +53,11 @@ export function decideCreateTable(
     tail: null,
     deleted: false,
     retainsIds: false,
+    ...declared(key, at.version),
   };
   const placed = placeRows({
     states,
+    event,
     at,
     team,
     table: created,

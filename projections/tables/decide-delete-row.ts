@@ -4,6 +4,7 @@ import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { changedSince, usableTable } from './guards.ts';
+import { keysOfDeletedRow } from './keys/keys-of-changed-rows.ts';
 
 /** Spec 4.5. Guards: table, suspension, row, If-Match. Deleting a missing row succeeds, whatever If-Match says. */
 export function decideDeleteRow(
@@ -35,6 +36,7 @@ export function decideDeleteRow(
         before: row.body,
         body: null,
       },
+      ...keysOfDeletedRow(states.tables, table, row),
     ],
     at.version,
   );

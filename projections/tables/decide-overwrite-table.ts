@@ -9,11 +9,12 @@ import { apply, refusedWith } from '../../src/log/batch/decision.ts';
 import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
-import { runsMax, runsOf } from '../segments/row-ids-of-event.ts';
+import { runsMax, rowIdRunsOf } from '../segments/row-ids-of-event.ts';
 import { endGeneration } from './end-generation.ts';
 import type { ArrivedRows } from '../segments/arrived-rows.ts';
-import { placeRows, rowsOf } from './place-rows.ts';
+import { placeRows, rowsOfRequest } from './place-rows.ts';
 import { checkRowIds } from './check-row-ids.ts';
+import { checkGivenKey, columnIdsOf, declared, endKey } from './keys/table-key.ts';
 import { unchangedTable } from './guards.ts';
 
 /**
@@ -36,22 +37,35 @@ export function decideOverwriteTable(
   if ('refused' in found) return found.refused;
   const { table, team } = found;
 
-  const rows = rowsOf(states, event, data.teamId, data.rows, at);
+  const rows = rowsOfRequest(states, event, data.teamId, data.rows, at);
   if ('refusal' in rows) return refusedWith(rows.refusal);
   const { columns } = data;
   const misfit = columns === null ? null : checkGivenSchema(columns);
   if (misfit !== null) return refusedWith(misfit);
+  const key =
+    columns === null ? (table.keyColumns === null ? null : columnIdsOf(table.keyColumns)) : (data.key ?? null);
+  const given = columns === null ? states.tables.schema(table) : schemaOf(columns, at.version);
+  const noKey = key === null ? null : checkGivenKey(key, given, 'schema.key');
+  if (noKey !== null) return refusedWith(noKey);
   const wrongId = refusedRowIds(states, table, event, rows);
   if (wrongId !== null) return refusedWith(wrongId);
 
-  const emptied: Table = { ...table, generation: at.version, rows: 0, tail: null, retainsIds: false };
+  const emptied: Table = {
+    ...table,
+    generation: at.version,
+    rows: 0,
+    tail: null,
+    retainsIds: false,
+    ...declared(key, at.version),
+  };
   const remaining = { ...team, rows: team.rows - table.rows };
   const placed = placeRows({
     states,
+    event,
     at,
     team: remaining,
     table: emptied,
-    schema: columns === null ? states.tables.schema(table) : schemaOf(columns, at.version),
+    schema: given,
     givesSchema: columns !== null,
     retainsIds: true,
     rows,
@@ -62,6 +76,7 @@ export function decideOverwriteTable(
   const changes: TableChange[] = [
     { kind: 'table', table: placed.table },
     endGeneration(table, at),
+    ...endKey(table),
     { kind: 'team', team: remaining },
     ...placed.changes,
   ];
@@ -76,7 +91,8 @@ function refusedRowIds({ tables }: TableStates, { id }: Table, event: Event, row
   const { segments, fewIds, profile, placeOf } = rows;
   const parts = fewIds === null ? segments : [{ profile, ids: fewIds.bytes }];
   const check =
-    tables.rowIdCheck(event) ?? atOnce(checkRowIds(atOnce(runsOf(parts)), (issuer) => tables.issuedBy(id, issuer)));
+    tables.rowIdCheck(event) ??
+    atOnce(checkRowIds(atOnce(rowIdRunsOf(parts)), (issuer) => tables.issuedBy(id, issuer)));
   if (check === 'fit') return null;
   if (check === 'tooMany') {
     const message = `the rows have $rowIDs in more than ${runsMax} pieces that do not follow each other`;

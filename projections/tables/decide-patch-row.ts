@@ -1,12 +1,15 @@
 import type { Event, EventOf } from '../../src/language/events/event.ts';
+import { formatRowId } from '../../src/language/events/row-id.ts';
 import { decideSchema } from '../../src/language/values/decide-schema.ts';
-import { applyPatch, presentersOf } from '../../src/language/values/presentation.ts';
+import { applyPatch } from '../../src/language/values/presentation.ts';
 import { parseRow } from '../../src/language/values/row-text.ts';
 import { apply, refuse, refusedWith } from '../../src/log/batch/decision.ts';
 import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { changedSince, missingRow, usableTable } from './guards.ts';
+import { keysOfPatchedRow } from './keys/keys-of-changed-rows.ts';
+import { fixedColumns, keyOf } from './keys/table-key.ts';
 import { droppedCells } from './place-rows.ts';
 
 /**
@@ -33,6 +36,7 @@ export function decidePatchRow(
     mode: data.onSchemaError,
     version: at.version,
     columnsMax: data.limits.columnsMax,
+    fixed: fixedColumns(table),
     place: (_, columnId) => columnId,
   });
   if ('refusal' in decided) return refusedWith(decided.refusal);
@@ -41,12 +45,19 @@ export function decidePatchRow(
   const widened = decided.widened ? at.version : table.widened;
   const sent = event.body();
   const patch = parseRow(Buffer.from(sent.buffer, sent.byteOffset, sent.byteLength).toString());
-  const current = presentersOf(schema, widened)(row.form)(row.body);
+  const current = states.tables.presenters(schema, widened)(row.form)(row.body);
   const patched = applyPatch(current, patch, schema, data.onSchemaError === 'updateSchema', data.profile.rule);
   const bytes = Buffer.byteLength(patched.body);
   if (bytes > data.limits.rowBytesMax) {
     return refuse('limit_exceeded', `the row would have ${bytes} bytes, more than ${data.limits.rowBytesMax}`);
   }
+
+  const keys = keysOfPatchedRow(states.tables.keys, keyOf(table, schema), row, {
+    before: current,
+    after: patched.body,
+    rowId: formatRowId(data.row),
+  });
+  if ('refusal' in keys) return refusedWith(keys.refusal);
 
   // After this point it must succeed.
   const result = droppedCells(data.onSchemaError, data.profile, schema, false);
@@ -73,6 +84,7 @@ export function decidePatchRow(
       before: row.body,
       body: patched.body,
     });
+    changes.push(...keys.changes);
   }
   const rowVersion = patched.changed ? at.version : row.version;
   return apply(changes, rowVersion > next.widened ? rowVersion : next.widened, result);

@@ -9,11 +9,12 @@ import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { unchangedTable } from './guards.ts';
+import { checkGivenKey, declared, endKey, fixedColumns } from './keys/table-key.ts';
 
 /**
- * Changes the name of a table, and its columns. Guards: table, suspension, If-Match, columns, cells. A patch that
- * changes nothing changes no version. Rows stay as they are stored; after other changes than of names they read
- * differently (docs/decisions/0077).
+ * Changes the name of a table, its columns and its key. Guards: table, suspension, If-Match, columns, cells, key. A
+ * patch that changes nothing changes no version. Rows stay as they are stored. After every change except one of names
+ * they read differently (docs/decisions/0077).
  */
 export function decidePatchTable(
   states: TableStates,
@@ -34,23 +35,50 @@ export function decidePatchTable(
   if (misfits.length > 0 && data.columnChanges!.onMisfit === 'abort')
     return refusedWith(refusalOfMisfits(unsafe, misfits));
 
+  const { key } = data;
+  const noKey = key ? checkGivenKey(key, schema, 'key') : refusalOfKeptKey(table, data);
+  if (noKey !== null) return refusedWith(noKey);
+  const changesKey = key !== undefined && (key === null ? null : JSON.stringify(key)) !== table.keyColumns;
+  // The rows of the table take their keys.
+  const runs = changesKey && key !== null && table.rows > 0 ? states.tables.keys.foundRuns(event) : null;
+  if (runs !== null && 'refusal' in runs) return refusedWith(runs.refusal);
+
   // After this point it must succeed.
   const result = unsafe.length === 0 ? {} : { misfits };
   const name = data.name ?? table.name;
-  if (schema === before && name === table.name) return apply([], table.version, result);
+  if (schema === before && name === table.name && !changesKey) return apply([], table.version, result);
   const next: Table = {
     ...table,
     name,
     version: at.version,
     schemaVersion: schema === before ? table.schemaVersion : at.version,
     widened: rereads ? at.version : table.widened,
+    ...(changesKey ? declared(key, at.version) : {}),
   };
-  const changes: TableChange[] = [{ kind: 'table', table: next }];
+  const changes: TableChange[] = [{ kind: 'table', table: next }, ...(changesKey ? endKey(table) : [])];
+  if (runs !== null) changes.push({ kind: 'keyRuns', tableId: table.id, since: at.version, ...runs });
   if (schema !== before) changes.push({ kind: 'schema', tableId: table.id, version: at.version, schema });
   return apply(changes, at.version, result);
 }
 
-/** The schema with the changes that the event asks for, at a version. */
+/** The refusal of a change of columns that the key of the table does not allow; null without one. */
+function refusalOfKeptKey(
+  table: Pick<Table, 'keyColumns'>,
+  { key, columnChanges }: EventOf<'TablePatchRequested'>,
+): Refusal | null {
+  const fixed = key === null || columnChanges === undefined ? undefined : fixedColumns(table);
+  if (fixed === undefined) return null;
+  const { remove, change } = columnChanges!;
+  const removed = remove.findIndex((id) => fixed.has(id));
+  const retyped = change.findIndex(({ id, type }) => type !== undefined && fixed.has(id));
+  if (removed === -1 && retyped === -1) return null;
+  const [place, id] =
+    removed === -1 ? [`columns[${retyped}].type`, change[retyped]!.id] : [`remove[${removed}]`, remove[removed]!];
+  const message = `${place}: the column ${JSON.stringify(id)} is in the key of the table, which must be removed first`;
+  return { type: 'request_validation_error', message };
+}
+
+/** The schema with the changes of the event, at a version. */
 export function changedColumns(
   schema: TableSchema,
   { columns, columnChanges }: EventOf<'TablePatchRequested'>,
@@ -71,7 +99,7 @@ function misfitsOf(
   return tables.trial(event) ?? (tried?.version === version ? tried.misfits : null);
 }
 
-/** Why a change of types is refused: for the first of the columns with a misfit. */
+/** The refusal of a change of types: it names the first column with a misfit. */
 export function refusalOfMisfits(unsafe: readonly UnsafeChange[], misfits: readonly ColumnMisfits[]): Refusal {
   const { id, cells, rowId, value } = misfits[0]!;
   const { place, type } = unsafe.find((change) => change.id === id)!;

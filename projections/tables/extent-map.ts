@@ -41,6 +41,11 @@ export class ExtentMap {
     return this.#byName.get(tableId)?.get(version, ordinal) ?? null;
   }
 
+  /** How many extents the event of this version added to a table. */
+  countOf(tableId: string, version: bigint): number {
+    return this.#byName.get(tableId)?.valuesOf(version).length ?? 0;
+  }
+
   all(): Iterable<Extent> {
     return this.#byKey.values();
   }

@@ -14,7 +14,7 @@ import type { Table } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 
 /** The team's table; null if it has none with this ID. */
-export function tableOf(states: TableStates, teamId: string, tableId: string): Table | null {
+export function tableOfTeam(states: TableStates, teamId: string, tableId: string): Table | null {
   const table = states.tables.table(tableId);
   return table?.teamId === teamId ? table : null;
 }
@@ -34,7 +34,7 @@ export function unchangedTable(
   { teamId, tableId, ifMatch }: TableRequest,
   at: Pick<LogPlace, 'gaps'>,
 ): UsableTable {
-  const table = tableOf(states, teamId, tableId);
+  const table = tableOfTeam(states, teamId, tableId);
   const team = states.teams.team(teamId);
   if (table !== null && team === null) throw new Error(`table ${tableId} belongs to the unknown team ${teamId}`);
   const refusal = refusalOf(table && { version: table.version, suspended: team!.suspended }, ifMatch, at);
@@ -47,7 +47,7 @@ export function usableTable(states: TableStates, teamId: string, tableId: string
 }
 
 /** The input of the first guards: the version of the team's table, and whether the team is suspended. */
-export interface Target {
+export interface GuardedTable {
   readonly version: bigint;
   readonly suspended: boolean;
 }
@@ -56,7 +56,11 @@ export interface Target {
  * Why the first guards refuse a request on a whole table, whatever its rows are; null if they do not. `target` is null
  * if there is no such table.
  */
-export function refusalOf(target: Target | null, ifMatch: bigint | null, at: Pick<LogPlace, 'gaps'>): Refusal | null {
+export function refusalOf(
+  target: GuardedTable | null,
+  ifMatch: bigint | null,
+  at: Pick<LogPlace, 'gaps'>,
+): Refusal | null {
   if (target === null) return { type: 'table_not_found', message: 'there is no such table' };
   return suspension(target) ?? changedSince('table', target.version, ifMatch, at);
 }
@@ -89,7 +93,11 @@ type RowsRequest = EventOf<
  * Why the schema of a request or the cells of its rows are refused; null if they are not. For requests whose rows never
  * reach the log. `schema` is the committed one; null: the table is new.
  */
-export function refusalOfCells(request: RowsRequest, schema: TableSchema | null, profile: Profile): Refusal | null {
+export function refusalOfCells(
+  request: RowsRequest | Pick<EventOf<'RowPatchRequested'>, 'type' | 'onSchemaError' | 'limits'>,
+  schema: TableSchema | null,
+  profile: Profile,
+): Refusal | null {
   const given = 'columns' in request ? request.columns : null;
   const misfit = given && checkGivenSchema(given);
   if (misfit !== null) return misfit;

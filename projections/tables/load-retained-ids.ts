@@ -6,7 +6,7 @@ import type { Event, EventOf } from '../../src/language/events/event.ts';
 import type { RowIdRuns } from '../../src/language/events/row-id-runs.ts';
 import { formatRowId } from '../../src/language/events/row-id.ts';
 import { inSlices } from '../../src/language/time-slices.ts';
-import { rowIdsOfEvent, runsOf, type PartWithIds } from '../segments/row-ids-of-event.ts';
+import { rowIdsOfEvent, rowIdRunsOf, type PartWithIds } from '../segments/row-ids-of-event.ts';
 import { checkRowIds } from './check-row-ids.ts';
 import type { RetainedId } from './retained-ids.ts';
 import { findRetainedIds } from './retained-ids.store.ts';
@@ -72,7 +72,7 @@ async function loadIssuers(
   parts: readonly PartWithIds[],
 ): Promise<RowIdRuns | 'tooMany' | null> {
   for (let issuersMax = issuersAtFirst; ; issuersMax *= 10) {
-    const runs = await inSlices(runsOf(parts, issuersMax));
+    const runs = await inSlices(rowIdRunsOf(parts, issuersMax));
     if (runs === null || runs === 'tooMany') return runs;
     const missing = runs.issuers.filter((issuer) => {
       if (state.issuedBy(tableId, issuer) !== null) return false;

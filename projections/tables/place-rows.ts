@@ -18,8 +18,10 @@ import { arrivedRows, type ArrivedRows } from '../segments/arrived-rows.ts';
 import { stashedRows } from '../stashes/stashed-rows.ts';
 import { exceededQuota } from '../teams/guards.ts';
 import type { Team } from '../teams/team.ts';
+import { keysOfNewRows } from './keys/keys-of-placed-rows.ts';
+import { fixedColumns } from './keys/table-key.ts';
 import { retainedPlacesOf } from './retained-places.ts';
-import type { Extent, Table, TableChange } from './table.ts';
+import type { Extent, PlacedRows, Table, TableChange } from './table.ts';
 import type { TablesState, TableStates } from './tables.state.ts';
 
 /** A tail closes at this many rows or bytes. These numbers must not change: replay would give other row IDs. */
@@ -27,7 +29,7 @@ const tailRowsMax = 10_000;
 const tailBytesMax = 1024 * 1024;
 
 /** Finds the rows of a request in any kind of source. */
-export function rowsOf(
+export function rowsOfRequest(
   states: TableStates,
   event: Event,
   teamId: string,
@@ -60,6 +62,7 @@ export function droppedCells(
 
 interface PlaceRowsRequest {
   readonly states: TableStates;
+  readonly event: Event;
   readonly at: LogPlace;
   readonly team: Team;
   /** The table before the request's rows are added. For a create or an overwrite, the table without rows. */
@@ -75,7 +78,7 @@ interface PlaceRowsRequest {
   readonly limits: RowLimits;
 }
 
-/** Applies the guards "cells, limits, plan" (docs/spec/decisions.md 2) and adds the rows to the table. */
+/** Applies the guards "cells, limits, plan, key" (docs/spec/decisions.md 2) and adds the rows to the table. */
 export function placeRows(
   request: PlaceRowsRequest,
 ): (Placement & { readonly dropped: DroppedCells }) | { readonly refusal: Refusal } {
@@ -96,6 +99,7 @@ export function placeRows(
     mode,
     version: at.version,
     columnsMax: limits.columnsMax,
+    fixed: fixedColumns(request.table),
     place: (place, columnId) => `${rows.placeOf(place)}.${columnId}`,
   });
   if ('refusal' in decided) return decided;
@@ -111,7 +115,6 @@ export function placeRows(
   const tooMany = exceededQuota(team, 'rows', profile.rows);
   if (tooMany !== null) return { refusal: tooMany };
 
-  // After this point it must succeed.
   const isNewSchema = givesSchema || decided.changed;
   const schemaVersion = isNewSchema ? at.version : request.table.schemaVersion;
   const table: Table = {
@@ -127,6 +130,10 @@ export function placeRows(
   const wrap = mode === 'updateSchema' || request.schema === null;
   const target: Target = { table, schema: decided.schema, wrap, retainsIds: request.retainsIds };
   const placed = rows.few.length > 0 ? placeFew(tables, target, rows, at) : placeSegments(tables, target, rows, at);
+  const keys = keysOfNewRows({ ...request, table: placed.table, schema: decided.schema, extents: placed.extents });
+  if ('refusal' in keys) return keys;
+
+  // After this point it must succeed.
   return {
     table: placed.table,
     changes: [
@@ -134,6 +141,7 @@ export function placeRows(
         ? [{ kind: 'schema', tableId: table.id, version: at.version, schema: decided.schema } as const]
         : []),
       ...placed.changes,
+      ...keys.changes,
       ...(profile.rows > 0 ? [{ kind: 'team', team: { ...team, rows: team.rows + profile.rows } } as const] : []),
     ],
     ranges: placed.ranges,
@@ -155,7 +163,7 @@ function placeSegments(
   { table, schema, wrap, retainsIds }: Target,
   { segments }: ArrivedRows,
   at: LogPlace,
-): Placement {
+): Placement & { readonly extents: readonly PlacedRows[] } {
   // Cached by object, because most chunks of a stash share the same columns object.
   const formOf = memoize((rule: Profile['rule']) =>
     memoize((columns: Profile['columns']) => {
@@ -163,11 +171,12 @@ function placeSegments(
       return { presented: isPlain(form, schema, at.version) ? table.schemaVersion : null, cells: holdsCells(form) };
     }),
   );
-  const extents = segments.map(({ key, profile, ids }, ordinal): Extent => ({
+  const firstOrdinal = tables.nextOrdinal(table.id, at.version);
+  const extents = segments.map(({ key, profile, ids }, place): Extent => ({
     key: tables.newKey(),
     tableId: table.id,
     version: at.version,
-    ordinal,
+    ordinal: firstOrdinal + place,
     generation: table.generation,
     schemaVersion: table.schemaVersion,
     wrap,
@@ -186,6 +195,7 @@ function placeSegments(
     table: extents.length === 0 ? table : { ...table, tail: null, retainsIds: isRetained },
     changes: extents.map((extent) => ({ kind: 'extent', extent })),
     ranges: rangesOf(extents),
+    extents: extents.map((extent) => ({ extent, first: 0, count: extent.rows })),
   };
 }
 
@@ -225,7 +235,7 @@ function placeFew(
   { table, schema, wrap, retainsIds }: Target,
   { few, profile, fewIds }: ArrivedRows,
   at: LogPlace,
-): Placement {
+): Placement & { readonly extents: readonly PlacedRows[] } {
   const presenter = presenterOf(schema, {
     stored: receivedForm(holdsCells(profile)),
     decidedAt: at.version,
@@ -247,7 +257,7 @@ function placeFew(
         key: tables.newKey(),
         tableId: table.id,
         version: at.version,
-        ordinal: 0,
+        ordinal: tables.nextOrdinal(table.id, at.version),
         generation: table.generation,
         schemaVersion: table.schemaVersion,
         wrap: false,
@@ -278,5 +288,6 @@ function placeFew(
       },
     ],
     ranges: [rangeOf(extent, tail.rows, few.length)],
+    extents: [{ extent, first: tail.rows, count: few.length }],
   };
 }

@@ -30,6 +30,10 @@ export const TableEntity = defineEntity({
     deleted: p.boolean(),
     /** Whether rows of the present generation retain row IDs of earlier ones. */
     retainsIds: p.boolean(),
+    /** The IDs of the columns of its key, as a JSON array; null: it has none. */
+    keyColumns: p.text().nullable(),
+    /** The version of the event that began the index of its key. */
+    keySince: p.bigint().nullable(),
     /**
      * Whether the table is deleted and all its generations are forgotten. Garbage collection then removes its remains.
      */

@@ -3,6 +3,7 @@ import type { BodyForm } from '../../src/language/values/presentation.ts';
 import type { Rule } from '../../src/language/values/rule.ts';
 import type { TableSchema } from '../../src/language/values/table-schema.ts';
 import type { TeamChange } from '../teams/team.ts';
+import type { EndedKeyChange, KeyRunsChange, KeysChange } from './keys/key-changes.ts';
 
 export interface Table {
   readonly id: string;
@@ -24,6 +25,10 @@ export interface Table {
   readonly deleted: boolean;
   /** Whether rows of the present generation retain row IDs of earlier ones. */
   readonly retainsIds: boolean;
+  /** The IDs of the columns of its key, as a JSON array; null: it has none. */
+  readonly keyColumns: string | null;
+  /** The version of the event that began the index of the key (keys/); null: it has none. */
+  readonly keySince: bigint | null;
 }
 
 /** A generation that an overwrite replaced, or that ended with its table. */
@@ -56,6 +61,13 @@ export interface Extent {
   readonly bytes: number;
   readonly changed: boolean;
   readonly deleted: number;
+}
+
+/** New rows of an extent: from this index on, in order. */
+export interface PlacedRows {
+  readonly extent: Extent;
+  readonly first: number;
+  readonly count: number;
 }
 
 /**
@@ -138,4 +150,7 @@ export type TableChange =
   | { readonly kind: 'extent'; readonly extent: Extent }
   | { readonly kind: 'generation'; readonly generation: Generation }
   | TailRowsChange
-  | RowChange;
+  | RowChange
+  | KeysChange
+  | KeyRunsChange
+  | EndedKeyChange;

@@ -7,6 +7,7 @@ import { storing } from '../../src/log/batch/statements.ts';
 import type { OpenBodyChange } from '../segments/body-block.ts';
 import { closingBody } from '../segments/decide-open-body.ts';
 import { decideAddRows } from './decide-add-rows.ts';
+import { batchSequence } from './decide-batch.ts';
 import { decideCreateTable } from './decide-create-table.ts';
 import { decideDeleteRow } from './decide-delete-row.ts';
 import { decideDeleteTable } from './decide-delete-table.ts';
@@ -27,6 +28,18 @@ import {
   updateExtents,
   upsertChanges,
 } from './extents.store.ts';
+import { lacksKeys, loadKeys } from './keys/load-keys.ts';
+import { loadKeyRuns } from './keys/load-key-runs.ts';
+import { EndedKeyEntity, RowKeyEntity } from './keys/row-key.entity.ts';
+import {
+  deleteRowKeys,
+  entryOf,
+  insertEndedKeys,
+  insertRowKeys,
+  insertRuns,
+  rowKeyOf,
+  updateRowKeys,
+} from './keys/row-keys.store.ts';
 import { loadRetainedIds } from './load-retained-ids.ts';
 import { loadTables, rowsNamedBy, type LoadingTables } from './load-tables.ts';
 import { loadTrials, triesRows } from './load-trials.ts';
@@ -81,6 +94,8 @@ export const tables: Model<
     GenerationEntity,
     ChangeEntity,
     AppLinkEntity,
+    RowKeyEntity,
+    EndedKeyEntity,
   ],
   storage: [
     // Free space on each page allows HOT updates of hot rows, which touch no index.
@@ -111,6 +126,7 @@ export const tables: Model<
     RowPatchRequested: decidePatchRow,
     RowDeleteRequested: decideDeleteRow,
   },
+  sequences: { TableBatchRequested: batchSequence },
   changes: {
     table: ({ tables }, { table }) => tables.change(table),
     appLinks: ({ tables }, { tableId, appIds }) => tables.addAppLinks(tableId, appIds),
@@ -119,15 +135,20 @@ export const tables: Model<
     generation: ({ tables }, { generation }) => tables.endGeneration(generation),
     tailRows: ({ tables }, change) => tables.addTailRows(change),
     row: ({ tables }, change) => tables.changeRow(change),
+    keys: ({ tables }, change) => tables.keys.change(change),
+    keyRuns: ({ tables }, change) => tables.keys.addRuns(change),
+    endedKey: ({ tables }, change) => tables.keys.end(change),
   },
   open: (newKey, journal) => new TablesState(newKey, journal),
   openCommitted: () => new SchemaCache(),
   keysAtMost,
   load: loadTables,
   loadMore,
-  loadsMuch: triesRows,
-  // Rows are tried as they are stored.
-  readsStored: ['TablePatchRequested'],
+  lacks: lacksKeys,
+  loadsMuch: (data) => triesRows(data) || declaresKey(data),
+  // Rows are tried, and their keys are read, as they are stored.
+  readsStored: ({ type }) => type === 'TablePatchRequested',
+  storesMuch: (data) => data.type === 'TablePatchRequested' || bringsManyRows(data),
   store: (state) => [
     ...storing(state.newTables(), insertTables),
     ...storing(state.changedTables(), updateTables),
@@ -140,6 +161,11 @@ export const tables: Model<
     ...storing(state.newRetainedIds, insertRetainedIds),
     ...storing(state.newChanges().map(changeOf), insertChanges),
     ...storing(state.laterChanges().map(changeOf), upsertChanges),
+    ...storing(state.keys.newKeys().map(rowKeyOf), insertRowKeys),
+    ...storing(state.keys.movedKeys().map(rowKeyOf), updateRowKeys),
+    ...storing(state.keys.freedKeys().map(entryOf), deleteRowKeys),
+    ...storing(state.keys.endedKeys, insertEndedKeys),
+    ...state.keys.newRuns.flatMap((change) => [...insertRuns(change)]),
   ],
   remember: (remembered, state) => {
     const known = remembered?.hasRoomFor(state) ? remembered : new RememberedTables();
@@ -168,9 +194,22 @@ export const tables: Model<
   garbage: tableGarbage,
 };
 
+/** Whether the keys of all rows of a table may have to be read. */
+function declaresKey(data: EventData): boolean {
+  return data.type === 'TablePatchRequested' && data.key !== undefined && data.key !== null;
+}
+
+/** Whether the rows of a table come in several blocks, or from a stash. */
+function bringsManyRows(data: EventData): boolean {
+  const source = rowsOf(data);
+  return (source?.kind === 'body' || source?.kind === 'stash') && tableOf(data) !== null;
+}
+
 async function loadMore(loading: LoadingTables): Promise<void> {
   await loadRetainedIds(loading);
   await loadTrials(loading);
+  await loadKeys(loading);
+  await loadKeyRuns(loading);
 }
 
 /**

@@ -6,7 +6,8 @@ import type { Refusal } from '../../src/language/values/refusal.ts';
 import { decodeSchema, type TableSchema } from '../../src/language/values/table-schema.ts';
 import { readGaps } from '../../src/log/progress/versions.ts';
 import type { Team } from '../teams/team.ts';
-import { refusalOf, refusalOfNew, type Target } from './guards.ts';
+import { refusalOf, refusalOfNew, type GuardedTable } from './guards.ts';
+import { columnIdsOf } from './keys/table-key.ts';
 
 /** The result of a query on a table, or why there is none. */
 export type TableAnswer<T> = T | 'table_not_found' | 'payment_required';
@@ -34,11 +35,14 @@ export interface TableDetails {
   readonly createdAt: number;
   readonly rows: number;
   readonly schema: TableSchema;
+  /** The IDs of the columns of its key; null: it has none. */
+  readonly key: readonly string[] | null;
   /** The apps that it was linked to, sorted by code point. */
   readonly appIds: readonly string[];
 }
 
-interface TableRow extends Omit<TableDetails, 'schema'> {
+interface TableRow extends Omit<TableDetails, 'schema' | 'key'> {
+  readonly keyColumns: string | null;
   readonly suspended: boolean;
   readonly columns: string;
 }
@@ -46,7 +50,7 @@ interface TableRow extends Omit<TableDetails, 'schema'> {
 const selectTable: Statement<TableRow> = {
   name: 'read_table',
   text: `select teams.suspended, tables.name, tables.version, tables.created_at::float8 as "createdAt",
-  tables.rows::float8, schemas.columns,
+  tables.rows::float8, tables.key_columns as "keyColumns", schemas.columns,
       array(select app_id from app_links where app_links.table_id = tables.id order by app_id collate "C") as "appIds"
     from tables join teams on teams.id = tables.team_id
     join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
@@ -112,9 +116,12 @@ const selectVersion: Statement<{ version: bigint }> = {
   text: 'select version from tables where id = $1 and team_id = $2 and not deleted',
 };
 
-const selectTarget: Statement<Target & { readonly columns: string; readonly gaps: string }> = {
+const selectTarget: Statement<
+  GuardedTable & { readonly rowBytesMax: number; readonly columns: string; readonly gaps: string }
+> = {
   name: 'read_target',
-  text: `select tables.version, teams.suspended, schemas.columns, progress.gaps from tables
+  text: `select tables.version, tables.row_bytes_max as "rowBytesMax", teams.suspended, schemas.columns, progress.gaps
+    from tables
     join teams on teams.id = tables.team_id join progress on progress.partition = teams.partition
     join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
     where tables.id = $1 and tables.team_id = $2 and not tables.deleted`,
@@ -124,6 +131,8 @@ const selectTarget: Statement<Target & { readonly columns: string; readonly gaps
 interface FoundTarget {
   /** Without columns if the team has no such table. */
   readonly schema: TableSchema;
+  /** No row of the table has more bytes. */
+  readonly rowBytesMax: number;
   /** Why the committed state refuses the request, whatever its rows are; null if it does not. */
   readonly refusal: Refusal | null;
 }
@@ -188,8 +197,10 @@ export class TableQueries {
       rows: [found],
     } = await this.#database.reader.query(selectTable, [tableId, teamId]);
     if (found === undefined) return 'table_not_found';
-    const { suspended, columns, ...table } = found;
-    return suspended ? 'payment_required' : { ...table, schema: decodeSchema(JSON.parse(columns)) };
+    const { suspended, columns, keyColumns, ...table } = found;
+    if (suspended) return 'payment_required';
+    const key = keyColumns === null ? null : columnIdsOf(keyColumns);
+    return { ...table, schema: decodeSchema(JSON.parse(columns)), key };
   }
 
   /** The table of a request that brings rows, and whether the committed state already refuses the request. */
@@ -197,9 +208,11 @@ export class TableQueries {
     const {
       rows: [found],
     } = await this.#database.reader.query(selectTarget, [tableId, teamId]);
-    if (found === undefined) return { schema: { columns: [] }, refusal: refusalOf(null, ifMatch, { gaps: [] }) };
+    if (found === undefined)
+      return { schema: { columns: [] }, rowBytesMax: 0, refusal: refusalOf(null, ifMatch, { gaps: [] }) };
     return {
       schema: decodeSchema(JSON.parse(found.columns)),
+      rowBytesMax: found.rowBytesMax,
       refusal: refusalOf(found, ifMatch, { gaps: readGaps(found.gaps) }),
     };
   }

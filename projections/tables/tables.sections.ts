@@ -83,6 +83,15 @@ export const tableSections: readonly Section[] = [
       order by table_schemas.table_id, table_schemas.version`,
   },
   {
+    what: 'keys of rows',
+    owner: 'table_id',
+    name: ({ table_id: tableId, hash }) => `the row of table ${tableId} whose key has the hash ${hash}`,
+    keys: ['table_id', 'hash'],
+    query: `select row_keys.table_id, row_keys.hash, extents.version, extents.ordinal, row_keys.index from row_keys
+      join tables on tables.id = row_keys.table_id and tables.key_since = row_keys.since and not tables.deleted
+      join extents on extents.key = row_keys.extent order by row_keys.table_id, row_keys.hash`,
+  },
+  {
     what: 'app links',
     owner: 'table_id',
     name: ({ table_id: tableId, app_id: appId }) => `link of table ${tableId} to app ${JSON.stringify(appId)}`,

@@ -4,12 +4,14 @@
 import type { Event } from '../../src/language/events/event.ts';
 import { formatRowId, type RowAddress } from '../../src/language/events/row-id.ts';
 import type { ColumnMisfits } from '../../src/language/values/column-misfits.ts';
+import { presentersOf, type PresenterFor } from '../../src/language/values/presentation.ts';
 import type { TableSchema } from '../../src/language/values/table-schema.ts';
 import { PairMap } from '../../src/log/batch/pair-map.ts';
 import { UndoMap, UndoSet, type UndoJournal } from '../../src/log/batch/undo-journal.ts';
 import type { StashStates } from '../stashes/stashes.state.ts';
 import type { TeamStates } from '../teams/teams.state.ts';
 import type { RowIdCheck } from './check-row-ids.ts';
+import { KeysState } from './keys/keys.state.ts';
 import { RetainedIds, type RetainedId } from './retained-ids.ts';
 import { findRetainedPlace } from './retained-places.ts';
 import { ExtentMap } from './extent-map.ts';
@@ -43,7 +45,10 @@ export class TablesState {
   readonly #issuedIds = new Map<string, PairMap<bigint, number, IssuedIds>>();
   readonly #rows: PairMap<bigint, number, StoredRow>;
   readonly #retained: RetainedIds;
+  /** The keys of rows, of tables that have one. */
+  readonly keys: KeysState;
   readonly #rowIdChecks = new Map<Event, RowIdCheck>();
+  readonly #presenters = new Map<TableSchema, { readonly widened: bigint; readonly presenterFor: PresenterFor }>();
   readonly #trials = new Map<Event, readonly ColumnMisfits[]>();
 
   // The changes to store, one entry per object.
@@ -68,6 +73,7 @@ export class TablesState {
     this.#extents = new ExtentMap(journal);
     this.#rows = new PairMap(journal);
     this.#retained = new RetainedIds(journal);
+    this.keys = new KeysState(journal);
     this.#changedTables = new UndoSet(journal);
     this.#newTables = new UndoSet(journal);
     this.#changedExtents = new UndoSet(journal);
@@ -108,6 +114,14 @@ export class TablesState {
    */
   extentOf(tableId: string, row: Pick<RowAddress, 'version' | 'ordinal'>): Extent | null {
     return this.#extents.extentOf(tableId, row);
+  }
+
+  /**
+   * The ordinal of the next extent that the event of this version adds to a table. The parts of an event count on: they
+   * have one version.
+   */
+  nextOrdinal(tableId: string, version: bigint): number {
+    return this.#extents.countOf(tableId, version);
   }
 
   /**
@@ -157,6 +171,19 @@ export class TablesState {
     // A row with a retained ID does not have the ID of its place.
     if (findRetainedPlace(extent.retained, id.index, 1) !== null) return null;
     return { extent, index: id.index };
+  }
+
+  /**
+   * The presenters of a schema that last widened a column at this version. A presenter keeps what it finds out about
+   * keys, so the rows of a batch share it, and it ends with the batch.
+   */
+  presenters(schema: TableSchema, widened: bigint): PresenterFor {
+    let known = this.#presenters.get(schema);
+    if (known?.widened !== widened) {
+      known = { widened, presenterFor: presentersOf(schema, widened) };
+      this.#presenters.set(schema, known);
+    }
+    return known.presenterFor;
   }
 
   // Already loaded objects.

@@ -25,6 +25,8 @@ export const updateTables = storedTables.update('update_tables', [
   'rowBytesMax',
   'tail',
   'retainsIds',
+  'keyColumns',
+  'keySince',
   'name',
   'deleted',
 ]);

@@ -43,12 +43,12 @@ const selectTokenOfTeam: Statement<TokenOfTeam> = {
 };
 
 /** How far the partition of a team is projected: the next offset, and the version of the event before it. */
-export interface LogPlace {
+export interface ProjectedPosition {
   readonly next: bigint;
   readonly version: bigint;
 }
 
-const selectLogPlace: Statement<LogPlace> = {
+const selectLogPlace: Statement<ProjectedPosition> = {
   name: 'read_log_place',
   text: `select next, base + next - 1 as version from teams join progress using (partition) where id = $1`,
 };
@@ -132,7 +132,7 @@ export class TeamQueries {
   }
 
   /** Null if there is no such team. */
-  async logPlace(teamId: string): Promise<LogPlace | null> {
+  async logPlace(teamId: string): Promise<ProjectedPosition | null> {
     return (await this.#database.reader.query(selectLogPlace, [teamId])).rows[0] ?? null;
   }
 

@@ -58,7 +58,7 @@ export const uploads: Model<
     ...storing(state.changedUploads().map(uploadRow), upsertUploads),
   ],
   // To decide whether rows name a file, all stored rows are searched.
-  readsStored: ['UploadChecked'],
+  readsStored: ({ type }) => type === 'UploadChecked',
   queries: (database) => new UploadQueries(database),
   sections: uploadSections,
   garbage: {},

@@ -99,7 +99,7 @@ interface GivenUpUpload {
   readonly file: string | null;
 }
 
-export interface PartitionProgress {
+export interface ProjectedPartition {
   readonly partition: number;
   readonly next: string;
   /** The ID of its log; null before the first event. */
@@ -229,8 +229,8 @@ export class UploadQueries {
   }
 
   /** The progress of each partition. */
-  async progress(): Promise<PartitionProgress[]> {
-    const { rows } = await this.#database.pool.query<PartitionProgress>(
+  async progress(): Promise<ProjectedPartition[]> {
+    const { rows } = await this.#database.pool.query<ProjectedPartition>(
       `select partition, next, log_id as "logId", held <> '{}' as "isHeld" from progress order by partition`,
     );
     return rows;

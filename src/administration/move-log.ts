@@ -22,7 +22,7 @@ import {
   type LogKind,
 } from '../log/postgres/log-place.ts';
 
-/** Something that an operator must change prevents the move. The message says what. */
+/** Something that an operator must change prevents the move. The message names it. */
 export class CannotMove extends Error {
   override readonly name = 'CannotMove';
 }
@@ -308,7 +308,8 @@ async function lastHash(log: RecordLog, partition: number, end: bigint): Promise
 }
 
 /**
- * Runs the work for all partitions, `copiedAtOnce` at a time. After a failure it begins no more, and rejects with it.
+ * Runs the work for all partitions, `copiedAtOnce` at a time. After a failure it starts no further work, and rejects
+ * with that error.
  */
 async function eachOf(partitions: readonly number[], work: (partition: number) => Promise<void>): Promise<void> {
   const left = [...partitions];

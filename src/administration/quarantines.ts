@@ -18,7 +18,7 @@ export { ReleaseFailed };
 export interface ShownQuarantine extends Quarantine {
   /** The name of the team; null if the event that created it is held. */
   readonly name: string | null;
-  /** How many events of all teams the partition has projected since. At most so many events of this team are held. */
+  /** How many events of all teams the partition has projected since: an upper bound of the held events of this team. */
   readonly eventsSince: bigint;
 }
 

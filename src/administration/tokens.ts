@@ -72,7 +72,7 @@ export async function storeOperatorToken(
  * unavailable. Then the revocation is appended to the log, which `withLog` opens. Resolves to null, or to the error of
  * the append: then maintenance of the service appends it later.
  */
-export async function revokeToken(
+export async function revokeTeamToken(
   pool: pg.Pool,
   { id, teamId }: Pick<TokenSummary, 'id' | 'teamId'>,
   withLog: (work: (log: EventLog) => Promise<void>) => Promise<void>,

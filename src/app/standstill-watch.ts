@@ -5,7 +5,7 @@
  */
 import type { Logger } from 'pino';
 import type { EventLog, Standstill } from '../log/event-log.ts';
-import { inTime } from '../operations/metrics/in-time.ts';
+import { withScrapeTimeout } from '../operations/metrics/in-time.ts';
 
 /** The longest interval between checks, in milliseconds. */
 const lookInterval = 1000;
@@ -73,7 +73,7 @@ export class StandstillWatch {
     this.#lookedAt = now;
     const standstills = log.standstills();
     if (longestOf(standstills, 'undecidedMs')[1] < this.#readyMs) return this.#show(null);
-    if ((await inTime(() => askPostgres().then(() => true))) !== true) {
+    if ((await withScrapeTimeout(() => askPostgres().then(() => true))) !== true) {
       this.#clearSince = performance.now();
       return this.#show(null);
     }

@@ -8,7 +8,7 @@ import { newLogger } from './console.ts';
  * Opens the audit log, runs the work, and writes a line with the user and the result. If the audit log cannot be
  * opened, rejects with ConfigError and does no work.
  */
-export async function audited<T>(
+export async function auditedCommand<T>(
   action: AuditAction,
   details: AuditDetails,
   work: (details: AuditDetails) => Promise<T>,

@@ -5,7 +5,7 @@ import { readConfig } from '../app/config.ts';
 import { BackupError, type BackupStore } from '../operations/backup/backup-store.ts';
 import type { BackupSet } from '../operations/backup/manifest.ts';
 import type { TakenBackup } from '../operations/backup/take-backup.ts';
-import { audited } from './audited.ts';
+import { auditedCommand } from './audited.ts';
 import { withRequiredOption, wholeNumber, writeOut, writeTable, writeWords } from './console.ts';
 import { interruption } from './interruption.ts';
 import { progressByKind } from './progress-line.ts';
@@ -90,7 +90,7 @@ async function take(to: string, flags: TakeFlags): Promise<void> {
     import('../operations/backup/take-backup.ts'),
     import('../operations/backup/uploaded-files.ts'),
   ]);
-  const taken = await audited('backup.take', { to }, (details) =>
+  const taken = await auditedCommand('backup.take', { to }, (details) =>
     withStore(to, { make: true }, (store) =>
       withRecordLog(async (log, { url, database }) => {
         await using files = flags.files ? await openLocalFiles(config, database.pool) : null;
@@ -182,7 +182,7 @@ async function verify(
 async function remove(from: string, keep: number, flags: Flags): Promise<void> {
   const signal = interruption();
   const { removeSets } = await import('../operations/backup/remove-sets.ts');
-  const removed = await audited('backup.remove', { from, keep }, () =>
+  const removed = await auditedCommand('backup.remove', { from, keep }, () =>
     withStore(from, { make: false }, (store) => removeSets(store, keep, signal)),
   );
   if (flags.json) return writeOut(JSON.stringify(removed));

@@ -1,6 +1,6 @@
 /**
- * `tablog tables`, `tablog columns`, `tablog import`, `tablog export`, `tablog query`, `tablog sql` and `tablog types`: clients of a
- * running service, local or remote.
+ * `tablog tables`, `tablog columns`, `tablog import`, `tablog export`, `tablog query`, `tablog sql` and `tablog types`:
+ * clients of a running service, local or remote.
  */
 import { Option, type Command } from 'commander';
 import { textFormats } from '../../clients/file-import/file-format.ts';
@@ -227,15 +227,15 @@ function addColumnsCommands(program: Command): void {
   changing('add', 'add a column, which is empty in all rows')
     .argument('<id>', 'the ID of the new column')
     .option('--type <type>', 'its type, such as number or array<date>', parseColumnType, 'string')
-    .option('--name <name>', 'what it is shown as; else its ID')
+    .option('--name <name>', 'its display name (default: its ID)')
     .option('--first', 'put it before the other columns')
     .action(async (table: string, id: string, flags: AddFlags) => {
       const { runColumnsAdd } = await import('./columns-command.ts');
       await runColumnsAdd(table, id, flags);
     });
-  changing('rename', 'show a column under another name; its ID stays')
+  changing('rename', 'change the display name of a column; its ID stays')
     .argument('<id>', 'the ID of the column')
-    .argument('[name]', 'the name; else it is shown under its ID')
+    .argument('[name]', 'the display name (default: its ID)')
     .action(async (table: string, id: string, name: string | undefined, flags: ChangeFlags) => {
       const { runColumnsRename } = await import('./columns-command.ts');
       await runColumnsRename(table, id, name, flags);
@@ -243,7 +243,7 @@ function addColumnsCommands(program: Command): void {
   changing('type', 'give a column another type')
     .argument('<id>', 'the ID of the column')
     .argument('<type>', 'the type, such as number or array<date>', parseColumnType)
-    .option('--clear', 'empty the cells that do not fit; else they are refused')
+    .option('--clear', 'empty the cells that do not fit, instead of refusing the change')
     .addOption(new Option('--dry-run', 'only count the cells that do not fit').conflicts('clear'))
     .action(async (table: string, id: string, type: ColumnType, flags: TypeFlags) => {
       const { runColumnsType } = await import('./columns-command.ts');

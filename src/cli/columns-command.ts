@@ -1,4 +1,4 @@
-/** `tablog columns`: the columns of a table, and how they change. */
+/** `tablog columns`: lists and changes the columns of a table. */
 import type { Column, ColumnMisfits, NewColumn, TablogError } from '../../clients/typescript/src/index.ts';
 import { isArrayType, itemKind, type ColumnType } from '../language/values/column-type.ts';
 import { writeOut, writeTable, writeWords } from './console.ts';
@@ -8,7 +8,7 @@ import { UserError } from './user-error.ts';
 
 export interface AddFlags extends ChangeFlags {
   readonly type: ColumnType;
-  /** What it is shown as. */
+  /** The display name. */
   readonly name?: string;
   readonly first?: boolean;
 }
@@ -44,7 +44,7 @@ export async function runColumnsAdd(idOrName: string, id: string, flags: AddFlag
   tell(opened, flags, { version }, `now has a column ${JSON.stringify(id)} of type ${flags.type}.`);
 }
 
-/** Shows a column under another name; without one, under its ID. */
+/** Changes the display name of a column. Without `to`, the ID is shown. */
 export async function runColumnsRename(
   idOrName: string,
   id: string,
@@ -56,7 +56,7 @@ export async function runColumnsRename(
   tell(opened, flags, { version }, `now shows its column ${JSON.stringify(id)} as ${JSON.stringify(to ?? id)}.`);
 }
 
-/** Gives a column another type. Cells that do not fit are refused, or cleared; `--dry-run` counts them only. */
+/** Changes the type of a column. Cells that do not fit are refused, or cleared; `--dry-run` only counts them. */
 export async function runColumnsType(idOrName: string, id: string, type: ColumnType, flags: TypeFlags): Promise<void> {
   const opened = await openTable(idOrName, flags);
   const { columns } = opened.table;
@@ -93,7 +93,7 @@ export async function runColumnsRemove(idOrName: string, ids: readonly string[],
   tell(opened, flags, { version }, `no longer has ${ids.length === 1 ? 'the column' : 'the columns'} ${names}.`);
 }
 
-/** `words`: what is said of the table. */
+/** `words`: the rest of the sentence that begins with the table. */
 function tell(
   { id, name }: OpenTable,
   { json }: TablesFlags,

@@ -3,7 +3,7 @@ import { Pool } from 'pg';
 import type { Command } from 'commander';
 import { readConfig } from '../app/config.ts';
 import { idMax, listSecretKeys, removeSecretKey, rotateSecretKey } from '../storage/security/secret-keys.ts';
-import { audited } from './audited.ts';
+import { auditedCommand } from './audited.ts';
 import { newLogger, wholeNumber, writeOut, writeTable, writeWords } from './console.ts';
 import { UserError } from './user-error.ts';
 
@@ -40,7 +40,7 @@ async function list(flags: Flags): Promise<void> {
 }
 
 async function rotate(flags: Flags): Promise<void> {
-  const key = await audited('key.rotate', {}, async (details) => {
+  const key = await auditedCommand('key.rotate', {}, async (details) => {
     const made = await withPool((pool) => rotateSecretKey(pool));
     if (made === null) throw new UserError(`Key ${idMax} is the last possible key: no more can be made.`);
     details['keyId'] = made.id;
@@ -52,7 +52,7 @@ async function rotate(flags: Flags): Promise<void> {
 }
 
 async function remove(id: number, flags: Flags): Promise<void> {
-  await audited('key.remove', { keyId: id }, async () => {
+  await auditedCommand('key.remove', { keyId: id }, async () => {
     const outcome = await withPool((pool) => removeSecretKey(pool, id));
     if (outcome === 'unknown') throw new UserError(`There is no key ${id}; see \`tablog keys list\`.`);
     if (outcome === 'current') {

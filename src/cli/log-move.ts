@@ -5,7 +5,7 @@ import type { MoveOptions } from '../administration/move-log.ts';
 import { ConfigError } from '../storage/config-error.ts';
 import { readConfig, type Config } from '../app/config.ts';
 import type { LogKind } from '../log/postgres/log-place.ts';
-import { audited } from './audited.ts';
+import { auditedCommand } from './audited.ts';
 import { newLogger, writeOut, writeWords } from './console.ts';
 import { interruption } from './interruption.ts';
 import { ProgressLine } from './progress-line.ts';
@@ -32,7 +32,7 @@ async function move({ to, json }: Flags): Promise<void> {
     throw new ConfigError(['KAFKA_BROKERS: must name the brokers that the log moves to or from']);
   const signal = interruption();
   const progress = new ProgressLine('records', writeWords);
-  const { records, pausedMs } = await audited('log.move', { to }, () =>
+  const { records, pausedMs } = await auditedCommand('log.move', { to }, () =>
     withReadModel(config, async ({ database, openLogs }) => {
       const { moveLog } = await import('../administration/move-log.ts');
       return moveLog({ database, openLogs, to, signal, onProgress: (done, of) => progress.update(done, of) });

@@ -7,7 +7,7 @@ import {
   resumeAfterLoss,
   type PartitionState,
 } from '../administration/partitions.ts';
-import { audited } from './audited.ts';
+import { auditedCommand } from './audited.ts';
 import { addLogMove } from './log-move.ts';
 import { writeOut, writeTable, writeWords } from './console.ts';
 import { withRecordLog } from './with-record-log.ts';
@@ -63,7 +63,7 @@ async function status(flags: Flags): Promise<void> {
 }
 
 async function resume(flags: Flags): Promise<void> {
-  const versions = await audited('log.resume', {}, () =>
+  const versions = await auditedCommand('log.resume', {}, () =>
     withRecordLog((log, { database }) => resumeAfterLoss(log, database)),
   );
   if (flags.json)

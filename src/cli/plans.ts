@@ -7,14 +7,14 @@ import { nounOf, planQuotas, type PlanQuota } from '../language/events/quota.ts'
 import { changeTeam, teamAsJson } from '../administration/teams.ts';
 import { readConfig } from '../app/config.ts';
 import type { AuditAction, AuditDetails } from '../administration/audit/audit-log.ts';
-import { audited } from './audited.ts';
+import { auditedCommand } from './audited.ts';
 import { parseByteSize } from '../language/byte-size.ts';
 import { wholeNumber, writeOut, writeWords } from './console.ts';
 import { UserError } from './user-error.ts';
 import { dayOf, readLogBytes } from '../api/usage/log-bytes-notes.ts';
 import { hasDefault, quotasOf } from '../api/usage/team-quotas.ts';
 import { describeLimit, writeQuotas } from './show-teams.ts';
-import { findTeam, withReadModel, withService } from './with-service.ts';
+import { findTeamByIdOrName, withReadModel, withService } from './with-service.ts';
 
 interface Flags {
   readonly json?: boolean;
@@ -70,7 +70,7 @@ export function addPlanCommands(program: Command): void {
 async function show(idOrName: string, flags: Flags): Promise<void> {
   const { team, quotas } = await withReadModel(({ database, queries }, withLog) =>
     withLog(async (log) => {
-      const team = await findTeam(queries, idOrName);
+      const team = await findTeamByIdOrName(queries, idOrName);
       const [noted] = await readLogBytes(database.pool, dayOf(log.now()), [team.id]);
       return { team, quotas: quotasOf(team, noted!.used, readConfig()) };
     }),
@@ -114,9 +114,9 @@ async function change(
   describe: (changed: TeamSummary) => string,
   details: AuditDetails = {},
 ): Promise<void> {
-  const team = await audited(action, { team: idOrName, ...details }, (details) =>
+  const team = await auditedCommand(action, { team: idOrName, ...details }, (details) =>
     withService(async (service) => {
-      const { id } = await findTeam(service, idOrName);
+      const { id } = await findTeamByIdOrName(service, idOrName);
       details['teamId'] = id;
       return changeTeam(service, eventFor(id));
     }),

@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander';
 import type { ShownQuarantine } from '../administration/quarantines.ts';
-import { audited } from './audited.ts';
+import { auditedCommand } from './audited.ts';
 import { writeOut, writeTable, writeWords } from './console.ts';
 import { interruption } from './interruption.ts';
 import { ProgressLine } from './progress-line.ts';
@@ -87,7 +87,7 @@ async function release(idOrName: string | undefined, flags: ReleaseFlags): Promi
       const { teamId } = quarantine;
       const progress = new ProgressLine('events', writeWords);
       try {
-        await audited('quarantine.release', { teamId }, () =>
+        await auditedCommand('quarantine.release', { teamId }, () =>
           releaseQuarantine(quarantine, log, database, {
             onProgress: (done, of) => progress.update(done, of),
             signal,

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { readConfig } from '../app/config.ts';
 import { describeDifference } from '../log/compare/differences.ts';
 import type { ReplayOptions } from '../operations/replay/replay.ts';
-import { audited } from './audited.ts';
+import { auditedCommand } from './audited.ts';
 import { newLogger, wholeNumber, writeOut, writeWords } from './console.ts';
 import { interruption } from './interruption.ts';
 import { ProgressLine } from './progress-line.ts';
@@ -44,7 +44,7 @@ async function runReplay(flags: ReplayFlags): Promise<void> {
   const started = performance.now();
   // Imported on demand, so that other commands start faster.
   const { replay } = await import('../operations/replay/replay.ts');
-  const { events, shortened } = await audited('readmodel.replay', {}, () =>
+  const { events, shortened } = await auditedCommand('readmodel.replay', {}, () =>
     withPostgres(flags, (work) => replay({ ...work, fromStart: flags.fromStart ?? false })),
   );
   if (flags.json) writeOut(JSON.stringify({ events, shortened, ...seconds(started) }));

@@ -2,7 +2,7 @@
 import { Pool } from 'pg';
 import type { Command } from 'commander';
 import { readConfig, type Config } from '../app/config.ts';
-import { audited } from './audited.ts';
+import { auditedCommand } from './audited.ts';
 import type { BackupSet } from '../operations/backup/manifest.ts';
 import { findSet, readPassphrase, withStore } from './backup.ts';
 import { newLogger, writeOut, writeWords } from './console.ts';
@@ -47,7 +47,7 @@ async function runRestore(from: string, flags: Flags): Promise<void> {
       import('../app/open-postgres.ts'),
     ]);
   const began = performance.now();
-  const set = await audited('backup.restore', { from }, (details) =>
+  const set = await auditedCommand('backup.restore', { from }, (details) =>
     withStore(from, { make: false }, async (store) => {
       const found = await findSet(store, flags.set);
       details['set'] = found.id;

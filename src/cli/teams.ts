@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { newTeam, teamAsJson } from '../administration/teams.ts';
 import type { TeamSummary } from '../../projections/teams/teams.queries.ts';
 import { recordFact } from '../log/record-fact.ts';
-import { audited } from './audited.ts';
+import { auditedCommand } from './audited.ts';
 import { writeOut, writeWords } from './console.ts';
 import { writeTeams } from './show-teams.ts';
 import { UserError } from './user-error.ts';
@@ -31,7 +31,7 @@ export function addTeamCommands(program: Command): void {
 
 async function create(name: string, flags: CreateFlags): Promise<void> {
   const event = newTeam(name);
-  const namesakes = await audited('team.create', { teamId: event.teamId, name }, () =>
+  const namesakes = await auditedCommand('team.create', { teamId: event.teamId, name }, () =>
     withService(async (service) => {
       const found = (await service.teams.teams()).filter((team) => team.name === name);
       if (found.length > 0 && flags.another !== true) {

@@ -6,7 +6,7 @@ import {
   newToken,
   operatorTokenAsJson,
   recordToken,
-  revokeToken,
+  revokeTeamToken,
   storeOperatorToken,
   toIso,
   tokenAsJson,
@@ -16,11 +16,11 @@ import type { TeamQueries, TokenSummary } from '../../projections/teams/teams.qu
 import { readConfig } from '../app/config.ts';
 import { listOperatorTokens, revokeOperatorToken, type OperatorToken } from '../storage/security/operator-tokens.ts';
 import type { AuditDetails } from '../administration/audit/audit-log.ts';
-import { audited } from './audited.ts';
+import { auditedCommand } from './audited.ts';
 import { writeOut, writeTable, writeWords } from './console.ts';
 import { parseExpiry, type Expiry } from './expiry.ts';
 import { UserError } from './user-error.ts';
-import { findTeam, withReadModel, withService } from './with-service.ts';
+import { findTeamByIdOrName, withReadModel, withService } from './with-service.ts';
 
 /** Either `team` or `operator` is given. */
 interface Flags {
@@ -91,9 +91,9 @@ async function createForTeam(
 ): Promise<object> {
   const appId = app ?? null;
   const details = { team: idOrName, tokenId: made.id, name, readOnly, appId };
-  return audited('token.create', details, (details) =>
+  return auditedCommand('token.create', details, (details) =>
     withService(async ({ log, teams }) => {
-      const team = await findTeam({ teams }, idOrName);
+      const team = await findTeamByIdOrName({ teams }, idOrName);
       details['teamId'] = team.id;
       const expiresAt = expires?.(log.now()) ?? null;
       details['expiresAt'] = toIso(expiresAt);
@@ -106,7 +106,7 @@ async function createForTeam(
 async function createForOperator(made: NewToken, name: string, { expires }: CreateFlags): Promise<object> {
   const expiresAt = expires?.(Date.now()) ?? null;
   const details = { tokenId: made.id, operator: true, name, expiresAt: toIso(expiresAt) };
-  await audited('token.create', details, () =>
+  await auditedCommand('token.create', details, () =>
     withReadModel(({ database }) => storeOperatorToken(database.pool, made, name, expiresAt)),
   );
   return { expiresAt: toIso(expiresAt) };
@@ -132,7 +132,7 @@ async function list({ team: idOrName, json }: Flags): Promise<void> {
     return;
   }
   const { tokens, now } = await withService(async ({ log, teams }) => {
-    const team = await findTeam({ teams }, idOrName);
+    const team = await findTeamByIdOrName({ teams }, idOrName);
     return { tokens: await teams.tokens(team.id), now: log.now() };
   });
   if (json) {
@@ -161,7 +161,7 @@ async function revoke(text: string, flags: Flags): Promise<void> {
     ...(flags.team === undefined ? { operator: true } : { team: flags.team }),
     tokenId: normalId(text),
   };
-  const { name, id, problem } = await audited('token.revoke', details, (details) => {
+  const { name, id, problem } = await auditedCommand('token.revoke', details, (details) => {
     return flags.team === undefined ? revokeOfOperator(text, details) : revokeOfTeam(flags.team, text, details);
   });
   if (flags.json) writeOut(JSON.stringify({ id, name, revoked: true, inLog: problem === null }));
@@ -188,7 +188,7 @@ async function revokeOfTeam(idOrName: string, text: string, details: AuditDetail
     // If it is unknown, look again once the read model has caught up with the log.
     const { id, name, teamId } = known ?? (await withLog(() => findToken(teams, idOrName, text)));
     Object.assign(details, { teamId, tokenId: id, name });
-    const problem = await revokeToken(database.pool, { id, teamId }, (work) =>
+    const problem = await revokeTeamToken(database.pool, { id, teamId }, (work) =>
       withLog(work, readConfig().OUTCOME_WAIT_MS),
     );
     return { id, name, problem: problem?.message ?? null };
@@ -206,7 +206,7 @@ async function revokeOfOperator(text: string, details: AuditDetails): Promise<Re
 
 /** Finds a token of a team by its ID. Rejects with UserError if the team has no such token. */
 async function findToken(teams: TeamQueries, idOrName: string, text: string): Promise<TokenSummary> {
-  const team = await findTeam({ teams }, idOrName);
+  const team = await findTeamByIdOrName({ teams }, idOrName);
   const found = (await teams.tokens(team.id)).find(({ id }) => id === normalId(text));
   if (!found)
     throw new UserError(`The team ${JSON.stringify(team.name)} has no token with the ID ${JSON.stringify(text)}.`);

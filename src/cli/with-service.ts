@@ -65,7 +65,10 @@ export async function withReadModel<T>(work: (readModel: ReadModel, withLog: Wit
 }
 
 /** The team with this ID, or the only one with this name. Throws UserError. */
-export async function findTeam({ teams }: { readonly teams: TeamQueries }, idOrName: string): Promise<TeamSummary> {
+export async function findTeamByIdOrName(
+  { teams }: { readonly teams: TeamQueries },
+  idOrName: string,
+): Promise<TeamSummary> {
   const id = normalId(idOrName);
   const byId = id === null ? null : await teams.team(id);
   if (byId !== null) return byId;

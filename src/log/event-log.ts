@@ -149,21 +149,21 @@ export interface EventLog extends LogReader {
 }
 
 /** A place in the log, as far as it is known. */
-export interface LogPlace {
+export interface AppendPosition {
   readonly partition?: number;
   readonly offset?: bigint | undefined;
 }
 
 /** An append that has no outcome. */
 export abstract class AppendError extends Error {
-  #place: LogPlace = {};
+  #place: AppendPosition = {};
 
-  get place(): LogPlace {
+  get place(): AppendPosition {
     return this.#place;
   }
 
   /** Adds where it happened. */
-  at(place: LogPlace): this {
+  at(place: AppendPosition): this {
     this.#place = place;
     return this;
   }
@@ -181,7 +181,7 @@ export class LanguageTooNew extends NotAppended {
 
   constructor() {
     super(
-      'The service is being upgraded. It takes this request once all of its processes run the new version. Nothing was changed.',
+      'The service is being upgraded. It takes this request once all of its processes run the new version. This try changed nothing.',
     );
   }
 }

@@ -1,5 +1,5 @@
 /** Reports the work of a log to an observer. The current state of the log is polled instead: `EventLog.status`. */
-import { AppendError, AppendUnknown, NotAppended, type LogPlace, type LogRecord } from './event-log.ts';
+import { AppendError, AppendUnknown, NotAppended, type AppendPosition, type LogRecord } from './event-log.ts';
 
 /** Why the log did not accept an event. */
 export const refusalReasons = [
@@ -59,13 +59,18 @@ export const noLogObserver: LogObserver = {
 };
 
 /** Reports a refused event to the observer, and returns its error. */
-export function refuse(observer: LogObserver, reason: RefusalReason, message: string, place: LogPlace): NotAppended {
+export function reportRefusal(
+  observer: LogObserver,
+  reason: RefusalReason,
+  message: string,
+  place: AppendPosition,
+): NotAppended {
   observer.refused(reason);
   return new NotAppended(message).at(place);
 }
 
 /** Reports a failed append to the observer, and returns its error with the place set. */
-export function fail(observer: LogObserver, error: unknown, place: LogPlace): unknown {
+export function reportFailure(observer: LogObserver, error: unknown, place: AppendPosition): unknown {
   observer.failed(failureOf(error));
   return error instanceof AppendError ? error.at(place) : error;
 }

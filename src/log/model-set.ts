@@ -1,32 +1,37 @@
 /** A list of models, indexed by the events that they decide and by the changes that they apply. */
 import type { Event, EventData, EventType } from '../language/events/event.ts';
+import { profileOf } from '../language/events/event-names.ts';
 import { apply, type AnyChange, type Decide, type Decision, type LogPlace } from './batch/decision.ts';
-import type { AnyModel, Models, Sequence } from './model.ts';
+import type { Sequence } from './batch/sequence.ts';
+import type { AnyModel, Models } from './model.ts';
 import type { UndoJournal } from './batch/undo-journal.ts';
 
 /** The states of a batch, by the names of their models. */
-export type States = Readonly<Record<string, unknown>>;
+export type AnyStates = Readonly<Record<string, unknown>>;
 
-type AnyDecide = Decide<States, EventData, AnyChange>;
-type TakeChange = (states: States, change: AnyChange) => void;
+const lineFeed = 10;
+
+type AnyDecide = Decide<AnyStates, EventData, AnyChange>;
+type AnySequence = Sequence<EventData, AnyStates, AnyChange>;
+type TakeChange = (states: AnyStates, change: AnyChange) => void;
 
 export class ModelSet {
   readonly list: readonly (readonly [name: string, model: AnyModel])[];
   readonly #decisions = new Map<string, AnyDecide>();
-  readonly #sequences = new Map<string, Sequence<EventData>>();
+  readonly #sequences = new Map<string, AnySequence>();
   readonly #changes = new Map<string, TakeChange[]>();
   /**
    * The parts of events that were split. The loader's results are stored by part, so the decision must see the same
    * objects.
    */
   readonly #parts = new WeakMap<Event, readonly Event[]>();
+  readonly #contents = new WeakMap<EventData, readonly EventData[]>();
   /** The definitions of the models that every event needs. */
   readonly #asked: {
-    readonly [Hook in 'keysAtMost' | 'needs' | 'makes' | 'loadsMuch' | 'isRefused']: readonly NonNullable<
-      AnyModel[Hook]
-    >[];
+    readonly [
+      Hook in 'keysAtMost' | 'needs' | 'makes' | 'loadsMuch' | 'isRefused' | 'lacks' | 'readsStored' | 'storesMuch'
+    ]: readonly NonNullable<AnyModel[Hook]>[];
   };
-  readonly #readsStored: ReadonlySet<EventType>;
   readonly #loadsAhead: ReadonlySet<EventType>;
 
   constructor(models: Models) {
@@ -37,7 +42,7 @@ export class ModelSet {
         this.#refuseSecond(type);
         this.#decisions.set(type, decide);
       }
-      for (const [type, sequence] of Object.entries((model.sequences ?? {}) as Record<string, Sequence<EventData>>)) {
+      for (const [type, sequence] of Object.entries((model.sequences ?? {}) as Record<string, AnySequence>)) {
         this.#refuseSecond(type);
         this.#sequences.set(type, sequence);
       }
@@ -51,8 +56,10 @@ export class ModelSet {
       makes: all.flatMap(({ makes = [] }) => makes),
       loadsMuch: all.flatMap(({ loadsMuch = [] }) => loadsMuch),
       isRefused: all.flatMap(({ isRefused = [] }) => isRefused),
+      lacks: all.flatMap(({ lacks = [] }) => lacks),
+      readsStored: all.flatMap(({ readsStored = [] }) => readsStored),
+      storesMuch: all.flatMap(({ storesMuch = [] }) => storesMuch),
     };
-    this.#readsStored = new Set(all.flatMap(({ readsStored = [] }) => readsStored));
     this.#loadsAhead = new Set(all.flatMap(({ loadsAhead = [] }) => loadsAhead));
   }
 
@@ -61,41 +68,54 @@ export class ModelSet {
   }
 
   /** Opens the states of a batch. */
-  open(newKey: () => bigint, journal: UndoJournal): States {
+  open(newKey: () => bigint, journal: UndoJournal): AnyStates {
     return Object.fromEntries(this.list.map(([name, model]) => [name, model.open(newKey, journal)]));
   }
 
-  /** Opens what the models keep of the committed state. */
-  openCommitted(): States {
+  /** Opens the caches of the committed state. */
+  openCommitted(): AnyStates {
     return Object.fromEntries(this.list.map(([name, model]) => [name, model.openCommitted?.() ?? null]));
   }
 
-  /** How an event is decided that consists of others; null if it does not. */
-  sequenceOf({ type }: EventData): Sequence<EventData> | null {
+  /** The sequence that decides an event of several parts; null for other events. */
+  sequenceOf({ type }: EventData): AnySequence | null {
     return this.#sequences.get(type) ?? null;
   }
 
-  /** The parts of an event that consists of others; else the event alone. */
+  /** The parts of an event; for an event without parts, the event itself. */
   partsOf(event: Event): readonly Event[] {
     const sequence = this.sequenceOf(event.data);
     if (sequence === null) return [event];
     let parts = this.#parts.get(event);
     if (parts === undefined) {
-      parts = sequence.partsOf(event.data).map((data) => ({ ...event, data }));
+      parts = withBodies(event, this.#partsOfData(event.data));
       this.#parts.set(event, parts);
     }
     return parts;
   }
 
+  /** The events to load for an event: its parts and, if it is opened before them, the event itself. */
+  loadedFor(event: Event): readonly Event[] {
+    const parts = this.partsOf(event);
+    return this.sequenceOf(event.data)?.open === undefined ? parts : [event, ...parts];
+  }
+
   #partsOfData(data: EventData): readonly EventData[] {
-    return this.sequenceOf(data)?.partsOf(data) ?? [data];
+    const sequence = this.sequenceOf(data);
+    if (sequence === null) return [data];
+    let parts = this.#contents.get(data);
+    if (parts === undefined) {
+      parts = sequence.partsOf(data);
+      this.#contents.set(data, parts);
+    }
+    return parts;
   }
 
   /**
-   * Decides one event that does not consist of others. Throws only on bugs, and on a type that no model knows, such as
-   * one of a newer version.
+   * Decides one event without parts. Throws only on bugs, and if no model knows the type, such as that of a newer
+   * version.
    */
-  decide(states: States, event: Event, at: LogPlace): Decision {
+  decide(states: AnyStates, event: Event, at: LogPlace): Decision {
     const { type } = event.data;
     // The projector itself reads these events, when it advances the progress.
     if (type === 'GenerationStarted' || type === 'LogResumed') return apply([]);
@@ -110,7 +130,7 @@ export class ModelSet {
   }
 
   /** Applies a change of a decision to the states, where later events and `store` find it. */
-  apply(states: States, change: AnyChange): void {
+  apply(states: AnyStates, change: AnyChange): void {
     const followers = this.#changes.get(change.kind);
     if (!followers) throw new Error(`a change of the unknown kind ${change.kind}`);
     for (const take of followers) take(states, change);
@@ -135,19 +155,54 @@ export class ModelSet {
     return this.#partsOfData(data).some((part) => this.#asked.loadsMuch.some((loadsMuch) => loadsMuch(part)));
   }
 
-  isRefused(states: States, data: EventData): boolean {
-    // What earlier parts change may let a later one pass.
+  isRefused(states: AnyStates, data: EventData): boolean {
+    // Only the first part: the changes of earlier parts may let a later one pass.
     const [first] = this.#partsOfData(data);
     return first !== undefined && this.#asked.isRefused.some((isRefused) => isRefused(states, first));
   }
 
-  /** Whether everything before such an event must be stored before the event is loaded. */
-  readsStored(data: EventData): boolean {
-    return this.#partsOfData(data).some(({ type }) => this.#readsStored.has(type));
+  /** Whether the decision of an event, which consists of no others, would look up something that is not loaded. */
+  lacks(states: AnyStates, event: Event): boolean {
+    return this.#asked.lacks.some((lacks) => lacks(states, event));
   }
 
-  /** Whether it pays to load for such an event while it is still on its way into the log. */
+  /** Whether such an event is loaded only after everything before it is stored. */
+  readsStored(data: EventData): boolean {
+    return this.#partsOfData(data).some((part) => this.#asked.readsStored.some((readsStored) => readsStored(part)));
+  }
+
+  /** Whether such an event may store so much that nothing that follows is decided in its batch. */
+  storesMuch(data: EventData): boolean {
+    return this.#partsOfData(data).some((part) => this.#asked.storesMuch.some((storesMuch) => storesMuch(part)));
+  }
+
+  /** Whether such an event is worth loading while it is still on its way into the log. */
   loadsAhead(data: EventData): boolean {
     return this.#partsOfData(data).some(({ type }) => this.#loadsAhead.has(type));
   }
+}
+
+/** Parts of an event, each with its own rows of the event's body. The body is decompressed once, when rows are read. */
+function withBodies(event: Event, contents: readonly EventData[]): Event[] {
+  let whole: { readonly bytes: Uint8Array; readonly ends: readonly number[] } | undefined;
+  let rowsBefore = 0;
+  return contents.map((data) => {
+    const first = rowsBefore;
+    const end = (rowsBefore += profileOf(data)?.rows ?? 0);
+    const body = (): Uint8Array => {
+      whole ??= splitRows(event.body());
+      const { bytes, ends } = whole;
+      return first === end
+        ? bytes.subarray(0, 0)
+        : bytes.subarray(first === 0 ? 0 : ends[first - 1]! + 1, ends[end - 1]);
+    };
+    return { ...event, data, body };
+  });
+}
+
+/** The end of each row, in rows that line feeds separate. */
+function splitRows(bytes: Uint8Array): { readonly bytes: Uint8Array; readonly ends: readonly number[] } {
+  const ends: number[] = [];
+  for (let at = bytes.indexOf(lineFeed); at >= 0; at = bytes.indexOf(lineFeed, at + 1)) ends.push(at);
+  return { bytes, ends: [...ends, bytes.length] };
 }

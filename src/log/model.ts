@@ -11,13 +11,12 @@ import type { BoundStatement } from '../storage/database/combine.ts';
 import type { Database } from '../storage/database/database.ts';
 import type { Tx } from '../storage/database/pipelined-client.ts';
 import type { Event, EventData, EventOf, EventType } from '../language/events/event.ts';
-import type { Outcome } from '../language/events/outcome.ts';
-import type { Refusal } from '../language/values/refusal.ts';
 import type { Steps } from '../language/time-slices.ts';
-import type { AnyChange, Decide, LogPlace } from './batch/decision.ts';
+import type { AnyChange, Decide } from './batch/decision.ts';
 import type { KeyReservation } from './batch/local-keys.ts';
+import type { Sequence } from './batch/sequence.ts';
 import type { Section } from './compare/section.ts';
-import type { Comparison } from './compare/comparison.ts';
+import type { CompareSnapshots } from './compare/comparison.ts';
 import type { DigestedUnits } from './compare/digested-units.ts';
 import type { UndoJournal } from './batch/undo-journal.ts';
 
@@ -35,6 +34,8 @@ export interface Loading<States, Remembered, Committed> {
   /** The committed state that the model caches as long as the projector uses this read model. */
   readonly committed: Committed;
   readonly keys: KeyReservation;
+  /** Whether the batch is decided ahead. What is not to be done ahead throws then, and is done where the batch stands. */
+  readonly isAhead: boolean;
   /** Adds a write to the storing transaction, before the batch. A speculative batch fails because of it. */
   writeFirst(write: (tx: Tx) => Promise<void>): void;
 }
@@ -44,21 +45,6 @@ export interface Loading<States, Remembered, Committed> {
  * it is this many milliseconds later. `isFilled`: the read model is being filled from the log, and serves nobody.
  */
 export type RemoveGarbage = (database: Database, later: number, isFilled?: boolean) => Promise<number>;
-
-/**
- * How an event that consists of other events is decided. Each part sees the changes of the parts before it. If one part
- * is refused, the whole event is refused and no part changes anything. All parts are loaded before the first one is
- * decided, so no part may need what an earlier one makes (`Model.needs`). All parts have the version of the event. So
- * at most one part may add rows to a table, and at most one may change its schema.
- */
-export interface Sequence<E extends EventData> {
-  /** The parts of the event, in order. All have the event's place in the log. */
-  partsOf(data: E): readonly EventData[];
-  /** The outcome once all parts were applied. `outcomes`: those of the parts, in order. */
-  outcomeOf(outcomes: readonly Outcome[], at: LogPlace): Outcome;
-  /** The refusal of the event, made from the refusal of one part, counted from 0. */
-  refusalOf(refusal: Refusal, part: number): Refusal;
-}
 
 /** Kinds of garbage by name. Metrics show the names, so each is unique over all models. */
 export type Garbage = Readonly<Record<string, RemoveGarbage>>;
@@ -75,7 +61,7 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
   /** Decides its events: one pure function for each type. */
   readonly decisions: { readonly [T in EventType]?: Decide<States, EventOf<T>, Change> };
   /** Types of events that consist of other events. */
-  readonly sequences?: { readonly [T in EventType]?: Sequence<EventOf<T>> };
+  readonly sequences?: { readonly [T in EventType]?: Sequence<EventOf<T>, States, Change> };
   /** Applies changes to its state: its own kinds, and kinds of other models that it follows. */
   readonly changes: {
     readonly [Kind in Change['kind']]?: (states: States, change: Extract<Change, { kind: Kind }>) => void;
@@ -112,6 +98,11 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
    */
   loadMore?(loading: Loading<States, Remembered, Committed>): Promise<void>;
   /**
+   * Whether the decision of an event would look up what is not loaded, because earlier events of the batch have changed
+   * what it looks up. Asked before each decision; then the event is loaded again.
+   */
+  lacks?(states: States, event: Event): boolean;
+  /**
    * Whether `loadMore` may load much for the event. If so, a batch is cut before the event, so that all earlier events
    * are decided when it is loaded.
    */
@@ -134,8 +125,10 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
    */
   needs?(data: EventData): readonly string[];
   makes?(data: EventData): readonly string[];
-  /** Types of events that are loaded only after everything before them is stored. */
-  readonly readsStored?: readonly EventType[];
+  /** Whether everything before the event must be stored before it is loaded. */
+  readsStored?(data: EventData): boolean;
+  /** Whether the event may store so much that nothing that follows is decided in its batch. */
+  storesMuch?(data: EventData): boolean;
   /** Types of events that are worth loading while they are still on their way into the log. */
   readonly loadsAhead?: readonly EventType[];
 
@@ -144,7 +137,7 @@ export interface Model<State, States, Change extends AnyChange, Remembered = nul
 
   /** The parts that replay must reproduce: queries, and comparisons that need more than one query. */
   readonly sections: readonly Section[];
-  readonly comparisons?: readonly Comparison[];
+  readonly comparisons?: readonly CompareSnapshots[];
   /** The parts with digests of their own. Everything that comparisons compare must be in them or in sections. */
   readonly units?: readonly DigestedUnits[];
   /** Its kinds of garbage. Their steps run in turn. */

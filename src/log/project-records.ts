@@ -54,7 +54,7 @@ export function projectBatch(
   { database, projector, partition, epoch }: ProjectTarget,
   records: readonly LogRecord[],
 ): Promise<Projected> {
-  return storing(database, projector, async (tx) => {
+  return withCommit(database, projector, async (tx) => {
     const projected = await projector.project(tx, partition, records, { epoch });
     return { result: projected, stored: projected.stored };
   });
@@ -64,7 +64,7 @@ export function projectBatch(
  * Commits the statements that `work` has sent. If it rejects, nothing was stored, except if the answer to the commit
  * was lost.
  */
-export function storing<T>(
+export function withCommit<T>(
   { writers }: Pick<Database, 'writers'>,
   projector: Projector,
   work: (tx: PipelinedClient) => Promise<{ readonly result: T; readonly stored: Promise<void> }>,
@@ -134,7 +134,7 @@ export async function projectRecords(
 }
 
 /** How to project records, and what to do with a record that fails alone. */
-export interface Attempt<Result> {
+export interface RecordHandlers<Result> {
   /** Stores all of these records, or none. */
   readonly project: (records: readonly LogRecord[]) => Promise<Result>;
   /**
@@ -150,7 +150,10 @@ export interface Attempt<Result> {
 const timeoutsMax = 3;
 
 /** Projects records as one batch. If a record makes that fail, or it takes too long, projects each record alone. */
-export async function wholeOrAlone<Result>(records: readonly LogRecord[], attempt: Attempt<Result>): Promise<void> {
+export async function wholeOrAlone<Result>(
+  records: readonly LogRecord[],
+  attempt: RecordHandlers<Result>,
+): Promise<void> {
   const { project, projected, timedOut, failed } = attempt;
   for (let timeouts = 0; ;) {
     let result: Result;

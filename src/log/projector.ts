@@ -21,7 +21,7 @@ import { toEntry, withoutHeld, type Entry } from './batch/entry.ts';
 import { LocalKeys } from './batch/local-keys.ts';
 import type { Mark } from './batch/mark.ts';
 import type { Models } from './model.ts';
-import { ModelSet, type States } from './model-set.ts';
+import { ModelSet, type AnyStates } from './model-set.ts';
 import { advanceProgress, readVersions, storeVersions } from './progress/advance.ts';
 import { changesVersions, type Versions } from './progress/versions.ts';
 import { parseHeldTeams } from './quarantine/held-teams.ts';
@@ -59,7 +59,7 @@ export interface Projected extends Decided {
 export class Projector {
   readonly #models: ModelSet;
   readonly #keys = new LocalKeys();
-  #committed: States;
+  #committed: AnyStates;
   /** The last known mark of each partition. */
   readonly #marks = new Map<number, Mark>();
 
@@ -202,7 +202,7 @@ export class Projector {
     let versions: Versions | undefined;
     let sent: Promise<unknown> = before;
     for (const stretch of stretchesOf(this.#models, entries)) {
-      const batch = this.#batch({ ...options, committed, memory: null });
+      const batch = this.#batch({ ...options, committed, memory: null, isAhead: false });
       for (const run of runsOf(this.#models, stretch)) {
         const loading = batch.load(tx, run);
         loading.catch(() => undefined);
@@ -211,7 +211,7 @@ export class Projector {
         await sent;
         const writes = await loading;
         for (const write of writes) sent = inOrder(sent, write(tx));
-        versions = await batch.decide(run, versions);
+        versions = await batch.decide(tx, run, versions);
       }
       sent = inOrder(sent, store(tx, await batch.changes()));
       for (const [commandId, outcome] of batch.outcomes) outcomes.set(commandId, outcome);
@@ -229,7 +229,13 @@ export class Projector {
   speculate(partition: number, after: ProgressAhead, epoch = 0n): SpeculativeBatch | null {
     const mark = this.#marks.get(partition);
     if (mark === undefined) return null;
-    const batch = this.#batch({ partition, duplicates: 'fail', committed: this.#committed, memory: after.memory });
+    const batch = this.#batch({
+      partition,
+      duplicates: 'fail',
+      committed: this.#committed,
+      memory: after.memory,
+      isAhead: true,
+    });
     return new SpeculativeBatch({ models: this.#models, batch, partition, after, epoch, ...mark });
   }
 
@@ -277,9 +283,12 @@ function settled(sent: Promise<unknown>): Promise<void> {
   return stored;
 }
 
-/** Sends all changes as one statement. */
+/** Sends all changes, at once: as one statement, but for those that are sent alone. */
 async function store(tx: Tx, changes: readonly BoundStatement[]): Promise<void> {
-  if (changes.length === 0) return;
-  const { statement, values } = combine(changes);
-  await tx.query(statement, values);
+  const together = changes.filter(({ isAlone }) => isAlone !== true);
+  const alone = changes.filter(({ isAlone }) => isAlone === true);
+  const statements = together.length === 0 ? alone : [combine(together), ...alone];
+  let sent: Promise<unknown> = Promise.resolve();
+  for (const { statement, values } of statements) sent = inOrder(sent, tx.query(statement, values));
+  await sent;
 }

@@ -55,7 +55,7 @@ async function expectRefused(name: string, row: string | Uint8Array, isDropped: 
   expect((await client().head(table!.path)).version).toBe(table!.version);
 }
 
-/** The reader of rows refuses many more (test/unit/language/formats/json-row-reader.test.ts): these are of each kind. */
+/** One of each kind. test/unit/language/formats/json-row-reader.test.ts has many more that the reader refuses. */
 describe('a row that is malformed is refused by every endpoint, and nothing changes', () => {
   test.each<[string, string | Uint8Array]>([
     ['no end', '{"n":1'],

@@ -213,7 +213,7 @@ describe('another type', () => {
     expect((await rowsOf(table)).every((row) => typeof (row as { t: unknown }).t === 'number')).toBe(true);
   });
 
-  test('of several columns counts for each', async () => {
+  test('a change of several types counts the misfits of each column', async () => {
     const table = await createTable(client(), [
       { a: 'x', b: '1' },
       { a: 'y', b: 'z' },

@@ -448,7 +448,7 @@ test('a text that no cell of a sheet can hold is refused before the first byte',
   const refused = await client().get(`/tables/${table.id}/export?format=xlsx`);
   expect([outcomeOf(refused), refused.json.error.message]).toEqual([
     '400 limit_exceeded',
-    expect.stringContaining(`32767 characters, and column "text" has more in the row ${table.rowIds[1]}`),
+    expect.stringContaining(`32767 characters, but column "text" has more in the row ${table.rowIds[1]}`),
   ]);
   expect((await asWorkbook(table, '&fields=n')).csv).toContain(`${table.rowIds[1]},2\n`);
   expect((await asWorkbook(table, '&filter={"column":"n","op":"eq","value":1}')).csv).toBe(

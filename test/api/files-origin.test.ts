@@ -6,7 +6,7 @@ import { expect, test } from '@jest/globals';
 import { useOwnApi } from '../support/api.ts';
 import { outcomeOf } from '../support/client.ts';
 import { documentOf } from '../support/interface-document.ts';
-import { complete, createUpload, sendBytes } from '../support/uploads.ts';
+import { complete, postUpload, sendBytes } from '../support/uploads.ts';
 
 const { api, client } = useOwnApi({
   PUBLIC_URL: 'https://Tables.example.org',
@@ -43,7 +43,7 @@ async function ask(host: string, path: string, method = 'GET'): Promise<Seen> {
 
 test('the URL of a file is at that origin, and there alone it is served', async () => {
   const contentType = 'text/javascript';
-  const created = await createUpload(client(), { contentType, fileName: 'a b.js' });
+  const created = await postUpload(client(), { contentType, fileName: 'a b.js' });
   const { origin, pathname, search } = new URL(created.location);
   expect(origin).toBe('https://tables.example.org');
   expect(
@@ -83,7 +83,7 @@ test('nothing else is at that origin', async () => {
     expect([path, status, JSON.parse(body).error]).toEqual([
       path,
       404,
-      { type: 'not_found', message: 'Only files are at this address.' },
+      { type: 'not_found', message: 'This address serves only files.' },
     ]);
   }
   for (const path of ['/', '/docs', '/openapi.json', '/readyz']) expect((await ask(main, path)).status).toBe(200);

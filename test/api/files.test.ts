@@ -16,7 +16,7 @@ import { digits, publicFilesOf } from '../support/public-files.ts';
 import { exchangeRaw } from '../support/raw-http.ts';
 import { recordUpload } from '../support/recorded-upload.ts';
 import type { Exchange } from '../support/shapes.ts';
-import { complete, createUpload, picture, sendBytes, upload, withdraw } from '../support/uploads.ts';
+import { complete, postUpload, picture, sendBytes, upload, withdraw } from '../support/uploads.ts';
 
 const { api, client } = useOwnApi();
 const operator = useOperator({ api });
@@ -236,7 +236,7 @@ describe('there is no file', () => {
     const { url: place } = (await complete(owner, { id: uploadId })).json.data;
     const { headers } = await get(place);
     await recordFact(operator().log, checkUpload(teamId, uploadId));
-    await createUpload(owner);
+    await postUpload(owner);
     expect(await outcome(place)).toBe('404 not_found');
     expect(await outcome(place, { 'if-none-match': headers.get('etag')! })).toBe('404 not_found');
     expect(await outcome(place, {}, 'HEAD')).toBe('404');

@@ -5,7 +5,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { compactOnce } from '../../projections/tables/compaction.ts';
 import { formatRowId } from '../../src/language/events/row-id.ts';
-import { formatContinuation, parseContinuation } from '../../src/api/http/requests/continuation.ts';
+import { formatRowsContinuation, parseRowsContinuation } from '../../src/api/http/requests/continuation.ts';
 import { useOwnApi } from '../support/api.ts';
 import { useOperator } from '../support/operator.ts';
 import { scale } from '../scale.ts';
@@ -14,7 +14,7 @@ import { outcomeOf, type Answer } from '../support/client.ts';
 import { fetchChecked } from '../support/interface-document.ts';
 import { putChunks } from '../support/stashes.ts';
 import { createTable, type MadeTable } from '../support/tables.ts';
-import { createUpload, upload } from '../support/uploads.ts';
+import { postUpload, upload } from '../support/uploads.ts';
 
 const { api, client } = useOwnApi({ MAINTENANCE_INTERVAL_MS: '3600000' });
 const operator = useOperator({ api });
@@ -81,7 +81,7 @@ function forAll<T>(arbitrary: fc.Arbitrary<T>, send: (value: T) => Promise<unkno
 }
 
 describe('a continuation', () => {
-  test.each<[string, Partial<ReturnType<typeof parseContinuation>>]>([
+  test.each<[string, Partial<ReturnType<typeof parseRowsContinuation>>]>([
     ['a generation beyond 64 bits with a sign', { generation: 2n ** 63n }],
     ['a version beyond 64 bits with a sign', { version: 2n ** 63n }],
     ['an ordinal beyond 32 bits with a sign', { ordinal: 2 ** 31 }],
@@ -89,21 +89,21 @@ describe('a continuation', () => {
     ['an index that no link can have', { index: 2 ** 31 - 1 }],
   ])('with %s is malformed', async (_, forged) => {
     const { json } = await client().get(`${table.path}?limit=31`);
-    const real = parseContinuation(table.id, json.continuation);
-    const continuation = formatContinuation(table.id, { ...real, ...forged });
+    const real = parseRowsContinuation(table.id, json.continuation);
+    const continuation = formatRowsContinuation(table.id, { ...real, ...forged });
     const answer = await client().get(`${table.path}?continuation=${continuation}`);
     expect([outcomeOf(answer), answer.json.error.message]).toEqual([
       '400 request_validation_error',
-      'query.continuation: it is invalid: no page of this table gave it.',
+      'query.continuation: no page of this table has returned this continuation.',
     ]);
   });
 
   test('a continuation of any place is answered', async () => {
     const { json } = await client().get(`${table.path}?limit=1`);
-    const { generation } = parseContinuation(table.id, json.continuation);
+    const { generation } = parseRowsContinuation(table.id, json.continuation);
     const forged = fc
       .tuple(fc.oneof(int8, fc.constant(generation)), anyPlace)
-      .map(([generation, place]) => formatContinuation(table.id, { generation, ...place }));
+      .map(([generation, place]) => formatRowsContinuation(table.id, { generation, ...place }));
     await forAll(fc.oneof(segment, forged), async (continuation) => {
       expectAnswered(await client().get(`${table.path}?continuation=${continuation}&limit=1`));
     });
@@ -183,7 +183,7 @@ test('a key', async () => {
 });
 
 test('the address of an upload', async () => {
-  const { location } = await createUpload(client());
+  const { location } = await postUpload(client());
   const { pathname, searchParams } = new URL(location);
   await forAll(
     fc.tuple(fc.constantFrom(...searchParams.keys()), fc.oneof(segment, fc.bigInt().map(String))),

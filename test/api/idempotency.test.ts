@@ -7,7 +7,7 @@ import { outcomeOf, type Answer } from '../support/client.ts';
 import { untilDone } from '../support/jobs.ts';
 import { stashOf } from '../support/stashes.ts';
 import { createTable, stateOf, unknownTableId, type MadeTable } from '../support/tables.ts';
-import { createUpload, sendBytes } from '../support/uploads.ts';
+import { postUpload, sendBytes } from '../support/uploads.ts';
 
 const { client, api } = useApi();
 const reused = '400 idempotency_key_reused';
@@ -158,13 +158,13 @@ describe('the same key with another request is refused', () => {
       [
         'POST',
         async () => {
-          const created = await createUpload(client());
+          const created = await postUpload(client());
           await sendBytes(created, 'x');
           return `/apps/shop/uploads/${created.id}/complete`;
         },
       ],
     ],
-    ['withdraw a file', ['DELETE', async () => `/apps/shop/uploads/${(await createUpload(client())).id}`]],
+    ['withdraw a file', ['DELETE', async () => `/apps/shop/uploads/${(await postUpload(client())).id}`]],
   ])('another body where none is needed: %s', async (_, [method, pathOf]) => {
     const table = await createTable(client(), [{ a: 0 }]);
     const path = await pathOf(table);

@@ -10,7 +10,8 @@ import {
   type Add,
   type Alter,
   type Ask,
-  type Command,
+  type BatchCommand,
+  type ModelCommand,
   type Create,
   type Delete,
   type DeleteStash,
@@ -18,7 +19,14 @@ import {
   type Patch,
   type PutChunk,
 } from '../support/model-commands.ts';
-import { createModelTable, ModelStashes, ModelTable, type Cells, type Outcome } from '../support/model.ts';
+import {
+  createModelTable,
+  ModelStashes,
+  ModelTable,
+  type Cells,
+  type ModelOperation,
+  type Outcome,
+} from '../support/model.ts';
 import { fc, uncut } from '../support/property.ts';
 import { isOrdered, meets, sorted as sortedRows } from '../support/query-model.ts';
 import { unknownRowId, unknownTableId } from '../support/tables.ts';
@@ -31,6 +39,12 @@ const { api } = useOwnApi({ MAINTENANCE_INTERVAL_MS: '2' });
 const textOf = (cells: Cells): string =>
   `{${cells.map(([id, value]) => `${JSON.stringify(id)}:${JSON.stringify(value)}`).join()}}`;
 const textOfRows = (rows: readonly Cells[]): string => `[${rows.map(textOf).join()}]`;
+const textOfOperation = (operation: ModelOperation): string => {
+  const row = 'cells' in operation ? `,"row":${textOf(operation.cells)}` : '';
+  if (operation.op === 'add') return `{"op":"add"${row}}`;
+  const { op, id, ifMatch } = operation;
+  return `{"op":"${op}","rowID":"${id}"${row}${ifMatch === null ? '' : `,"ifMatch":"${ifMatch}"`}}`;
+};
 const textOfStash = (stash: string): string => JSON.stringify({ $stashID: stash });
 const withIds = (rows: readonly Cells[], ids: readonly (string | null)[]): Cells[] =>
   rows.map((cells, row) => (ids[row] === null ? cells : [['$rowID', ids[row]!], ...cells]));
@@ -54,7 +68,7 @@ class Run {
     this.#client = client;
   }
 
-  async do(command: Command): Promise<void> {
+  async do(command: ModelCommand): Promise<void> {
     if (command.kind === 'create') {
       await this.#create(command);
       return;
@@ -135,6 +149,32 @@ class Run {
     this.#rise(answer.version!);
   }
 
+  async #batch({ operations, mode, match }: BatchCommand, { id: tableId, model, rowIds }: Known): Promise<void> {
+    const asked = operations.map(({ op, row, cells, match: matchOfRow }): ModelOperation => {
+      if (op === 'add') return { op, cells };
+      const id = rowIds[row % (rowIds.length + 1)] ?? unknownRowId;
+      const own = model.rows.find((each) => each.id === id)?.version ?? 1n;
+      const ifMatch = versionFor(matchOfRow, own, model.version);
+      return op === 'patch' ? { op, id, cells, ifMatch } : { op, id, ifMatch };
+    });
+    const ifMatch = versionFor(match, model.version, model.version);
+    const body = `{"onSchemaError":"${mode}","operations":[${asked.map(textOfOperation).join()}]}`;
+    const answer = await this.#client.post(`/tables/${tableId}/batch`, body, headersFor(ifMatch));
+    const outcome = model.batch(asked, mode, ifMatch);
+    const moved = this.#expectOutcome(answer, outcome, '200', model.version);
+    if ('error' in outcome) return;
+    expect(answer.headers.get('tablog-rows')).toBe(outcome.counts);
+    const answered = answer.json.data.rowIDs as string[];
+    asked.forEach((operation, at) => {
+      if (operation.op === 'add') expect(rowIds).not.toContain(answered[at]);
+      else expect(answered[at]).toBe(operation.id);
+    });
+    rowIds.push(...answered.filter((_, at) => asked[at]!.op === 'add'));
+    if (moved === null) return;
+    outcome.take(moved, answered);
+    this.#rise(moved);
+  }
+
   async #alter({ remove, types, add, order, clears, match }: Alter, known: Known): Promise<void> {
     const { model } = known;
     const ifMatch = versionFor(match, model.version, model.version);
@@ -159,11 +199,13 @@ class Run {
     expect(columns).toEqual(columnsIn([...model.columns]));
   }
 
-  async #change(command: Add | Overwrite | Patch | Delete | Alter, known: Known): Promise<void> {
+  async #change(command: Add | Overwrite | Patch | Delete | Alter | BatchCommand, known: Known): Promise<void> {
     const { model } = known;
     const path = `/tables/${known.id}/rows`;
     if (command.kind === 'overwrite') {
       await this.#overwrite(command, known);
+    } else if (command.kind === 'batch') {
+      await this.#batch(command, known);
     } else if (command.kind === 'alter') {
       await this.#alter(command, known);
     } else if (command.kind === 'add') {
@@ -262,18 +304,20 @@ class Run {
     expect(answer.json.data.map(entriesOf)).toEqual(found.map(entriesOf));
   }
 
-  async #expectUnknown(command: Add | Overwrite | Patch | Delete | Alter): Promise<void> {
+  async #expectUnknown(command: Add | Overwrite | Patch | Delete | Alter | BatchCommand): Promise<void> {
     const path = `/tables/${unknownTableId}/rows`;
     const answer =
-      command.kind === 'add'
-        ? await this.#client.post(path, textOfRows(command.rows))
-        : command.kind === 'overwrite'
-          ? await this.#client.put(`/tables/${unknownTableId}`, textOfRows(command.rows))
-          : command.kind === 'alter'
-            ? await this.#client.patch(`/tables/${unknownTableId}`, { remove: command.remove })
-            : command.kind === 'patch'
-              ? await this.#client.patch(`${path}/${unknownRowId}`, textOf(command.cells))
-              : await this.#client.delete(`${path}/${unknownRowId}`);
+      command.kind === 'batch'
+        ? await this.#client.post(`/tables/${unknownTableId}/batch`, '{"operations":[{"op":"add","row":{}}]}')
+        : command.kind === 'add'
+          ? await this.#client.post(path, textOfRows(command.rows))
+          : command.kind === 'overwrite'
+            ? await this.#client.put(`/tables/${unknownTableId}`, textOfRows(command.rows))
+            : command.kind === 'alter'
+              ? await this.#client.patch(`/tables/${unknownTableId}`, { remove: command.remove })
+              : command.kind === 'patch'
+                ? await this.#client.patch(`${path}/${unknownRowId}`, textOf(command.cells))
+                : await this.#client.delete(`${path}/${unknownRowId}`);
     expect(outcomeOf(answer)).toBe('404 table_not_found');
   }
 }

@@ -5,7 +5,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { useOwnApi, type Team } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
-import { complete, createUpload, picture, sendBytes, upload, type CreatedUpload } from '../support/uploads.ts';
+import { complete, postUpload, picture, sendBytes, upload, type CreatedUpload } from '../support/uploads.ts';
 
 const openMax = 3;
 const { api } = useOwnApi({ UPLOADS_OPEN_MAX: String(openMax) });
@@ -25,13 +25,13 @@ test('as many of several creations at once pass as may be open, for each team', 
     ...Array(openMax).fill('200'),
     ...Array(10 - openMax).fill(refused),
   ]);
-  await createUpload((await api().createTeam()).client);
+  await postUpload((await api().createTeam()).client);
   expect(outcomeOf(await create())).toBe(refused);
 });
 
 test('what is completed is open no more', async () => {
   for (let files = 0; files < openMax + 2; files += 1) await upload(team.client, 'bytes');
-  const created = await Promise.all(Array.from({ length: openMax }, () => createUpload(team.client)));
+  const created = await Promise.all(Array.from({ length: openMax }, () => postUpload(team.client)));
   expect(outcomeOf(await create())).toBe(refused);
   await sendBytes(created[0]!, 'bytes');
   // Completed twice, it makes room once.
@@ -54,9 +54,9 @@ describe('what is given up is open no more:', () => {
   let created: CreatedUpload;
 
   beforeEach(async () => {
-    created = await createUpload(team.client);
+    created = await postUpload(team.client);
     await sendBytes(created, 'bytes');
-    for (let others = 1; others < openMax; others += 1) await createUpload(team.client);
+    for (let others = 1; others < openMax; others += 1) await postUpload(team.client);
     expect(outcomeOf(await create())).toBe(refused);
   });
 

@@ -16,7 +16,7 @@ import { parseMetrics, sumOf } from '../support/metrics.ts';
 import { useOperator } from '../support/operator.ts';
 import { sleepUntil } from '../support/server.ts';
 import { createTable } from '../support/tables.ts';
-import { complete, createUpload, picture, sendBytes } from '../support/uploads.ts';
+import { complete, postUpload, picture, sendBytes } from '../support/uploads.ts';
 
 const uploadSize = 1000;
 const logBytesMax = 1_000_000;
@@ -112,8 +112,8 @@ describe('bytes of open uploads', () => {
   const create = (): Promise<Answer> => team.client.post('/apps/shop/uploads', picture);
 
   test('each upload counts with what may arrive, until it is completed', async () => {
-    const first = await createUpload(team.client);
-    for (let others = 0; others < 2; others += 1) await createUpload(team.client);
+    const first = await postUpload(team.client);
+    for (let others = 0; others < 2; others += 1) await postUpload(team.client);
     const answer = await create();
     expect(outcomeOf(answer)).toBe('400 limit_exceeded');
     expect(messageOf(answer)).toMatch('the team has 3000 bytes of open uploads and may have at most 3000');

@@ -7,7 +7,7 @@ import { useApi } from '../support/api.ts';
 import { Client, outcomeOf, type Answer } from '../support/client.ts';
 import { itemOf, typeInSchema, type Json } from '../support/column-types.ts';
 import { fc } from '../support/property.ts';
-import { groups, isOrdered, meets, sorted, type Row, type Types } from '../support/query-model.ts';
+import { groups, isOrdered, meets, sorted, type QueriedRow, type Types } from '../support/query-model.ts';
 import { limitMs } from '../support/time-limits.ts';
 import { values } from '../support/type-samples.ts';
 import { scale } from '../scale.ts';
@@ -33,10 +33,10 @@ const cellOf = (type: string): fc.Arbitrary<Json> => {
   return item === null ? fc.constantFrom(...fitOf(type)) : fc.array(fc.constantFrom(...fitOf(item)), { maxLength: 3 });
 };
 
-const rowOf = (types: Types): fc.Arbitrary<Row> =>
+const rowOf = (types: Types): fc.Arbitrary<QueriedRow> =>
   fc.record(Object.fromEntries(Object.entries(types).map(([id, type]) => [id, cellOf(type)])), {
     requiredKeys: [],
-  }) as fc.Arbitrary<Row>;
+  }) as fc.Arbitrary<QueriedRow>;
 
 const comparisonOf = (column: string, type: string): fc.Arbitrary<unknown> => {
   const item = itemOf(type);
@@ -125,10 +125,10 @@ const queryOf = (types: Types) => {
 
 /** What happens to the table between two queries. */
 type Write =
-  | { readonly kind: 'add'; readonly rows: readonly Row[] }
-  | { readonly kind: 'patch'; readonly at: number; readonly row: Row }
+  | { readonly kind: 'add'; readonly rows: readonly QueriedRow[] }
+  | { readonly kind: 'patch'; readonly at: number; readonly row: QueriedRow }
   | { readonly kind: 'delete'; readonly at: number }
-  | { readonly kind: 'overwrite'; readonly rows: readonly Row[]; readonly kept: readonly number[] }
+  | { readonly kind: 'overwrite'; readonly rows: readonly QueriedRow[]; readonly kept: readonly number[] }
   | { readonly kind: 'widen' | 'drop'; readonly id: string; readonly value: Json };
 
 const writeOf = (types: Types): fc.Arbitrary<Write> =>
@@ -153,7 +153,7 @@ const writeOf = (types: Types): fc.Arbitrary<Write> =>
     }),
   );
 
-async function allRows(reader: Client, path: string): Promise<(Row & { readonly $rowID: string })[]> {
+async function allRows(reader: Client, path: string): Promise<(QueriedRow & { readonly $rowID: string })[]> {
   return (await reader.get(path)).json.data;
 }
 
@@ -244,7 +244,7 @@ async function compare(reader: Client, path: string, seed: number): Promise<void
     const expected = rows.filter((row) => meets(row, filter, types));
     const query = { filter, sort, count: 'exact' };
     const target = path.replace(/rows$/, 'query');
-    const found: Row[] = [];
+    const found: QueriedRow[] = [];
     for (let continuation: string | undefined; ;) {
       const answer = await reader.post(
         target,

@@ -14,7 +14,7 @@ import { parseMetrics, sumOf } from '../support/metrics.ts';
 import { sleepUntil } from '../support/server.ts';
 import { expectStored, newStashId, stashOf } from '../support/stashes.ts';
 import { createTable, unknownTableId } from '../support/tables.ts';
-import { createUpload, sendBytes } from '../support/uploads.ts';
+import { postUpload, sendBytes } from '../support/uploads.ts';
 
 const limited = '429 rate_limited';
 const rows = (count: number): { n: number }[] => Array.from({ length: count }, (_, n) => ({ n }));
@@ -236,14 +236,14 @@ describe('of bytes and imports', () => {
 
   test('a body of more bytes than are left is refused whole, and so are the bytes of a file', async () => {
     const client = await newTeam(file);
-    const created = await createUpload(client);
+    const created = await postUpload(client);
     const table = await createTable(client, [], { a: 'string' });
     const refusals = await refusedBy(client.url, 'bytes');
     expect(outcomeOf(await client.post(table.path, bodyOf(8000)))).toBe('201');
     const refused = await client.post(table.path, bodyOf(3000));
     expect([outcomeOf(refused), refused.json.error.message]).toEqual([
       limited,
-      expect.stringMatching(/^The limit of the team is 10000 bytes in 86400 s/),
+      expect.stringMatching(/^The team is limited to 10000 bytes in 86400 s/),
     ]);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(80_000);
     expect(await sendBytes(created, 'x'.repeat(3000))).toBe(limited);
@@ -264,7 +264,7 @@ describe('of bytes and imports', () => {
 
   test('a body that has begun comes to its end, and takes what others would have had', async () => {
     const client = await newTeam(file);
-    const created = await createUpload(client);
+    const created = await postUpload(client);
     expect(
       await sendBytes(
         created,

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { useOwnApi, type Team } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
-import { recordsOf, type TeamRecord } from '../support/log-records.ts';
+import { recordsOfTeam, type TeamRecord } from '../support/log-records.ts';
 import { csv } from '../support/media-types.ts';
 import { useOperator } from '../support/operator.ts';
 import { createTable, stateOf, unknownRowId, unknownTableId, type MadeTable } from '../support/tables.ts';
@@ -24,7 +24,7 @@ beforeEach(async () => {
   table = await createTable(team.client, [{ n: 0, text: 'a' }]);
 });
 
-const recorded = (): Promise<TeamRecord[]> => recordsOf(operator(), team.id);
+const recorded = (): Promise<TeamRecord[]> => recordsOfTeam(operator(), team.id);
 type Headers = Readonly<Record<string, string>>;
 type Send = (body: unknown, headers?: Headers) => Promise<Answer>;
 const add: Send = (body, headers) => team.client.post(table.path, body, headers);

@@ -4,7 +4,7 @@ import { useApi } from '../support/api.ts';
 import { outcomeOf } from '../support/client.ts';
 import {
   allTypes,
-  arrayOf,
+  arrayTypeName,
   boundOf,
   itemOf,
   naturalType,
@@ -132,7 +132,7 @@ describe('updateSchema widens every type to its least upper bound', () => {
 describe('a number in a string column reads as its token as written', () => {
   const tokens = ['4.20', '1E+2', '-0', '0.10', '1e-7', '100', '9007199254740992', '0.30000000000000004', '-1.0'];
   test.each(['string', 'markdown'])('a number reads as its token in a column of the type %s', async (kind) => {
-    const table = await createTable(client(), [], { c: kind, l: typeInSchema(arrayOf(kind)) });
+    const table = await createTable(client(), [], { c: kind, l: typeInSchema(arrayTypeName(kind)) });
     await client().post(table.path, `[${tokens.map((token) => `{"c":${token},"l":[${token}]}`).join()}]`);
     expect(cellsOf(await client().rows(table.id))).toEqual(tokens.map((token) => ({ c: token, l: [token] })));
     await client().patch(`${table.path}/${String((await client().rows(table.id, 1))[0]!['$rowID'])}`, '{"c":5.50}');

@@ -8,7 +8,7 @@ import { useOwnApi } from '../support/api.ts';
 import { Client, outcomeOf } from '../support/client.ts';
 import { useOperator } from '../support/operator.ts';
 import { sleepUntil } from '../support/server.ts';
-import { createUpload, sendBytes } from '../support/uploads.ts';
+import { postUpload, sendBytes } from '../support/uploads.ts';
 
 const { api } = useOwnApi({ ASYNC_WAIT_MS: '0' });
 const operator = useOperator({ api });
@@ -18,7 +18,7 @@ test('what a removed key signed is refused by every process, and what the next o
   const { token } = client;
   const accepted = await client.post('/tables', { name: 'n', rows: [] }, { 'x-service-asynchronous': 'true' });
   const { jobID } = accepted.json.data;
-  const created = new URL((await createUpload(client)).location);
+  const created = new URL((await postUpload(client)).location);
   const urls = api()
     .processes.filter(({ role }) => role !== 'projector')
     .map(({ url }) => url);
@@ -41,7 +41,7 @@ test('what a removed key signed is refused by every process, and what the next o
   expect([await uploads(), await jobs()]).toEqual([all('403 forbidden'), all('404 job_not_found')]);
 
   for (const url of urls) {
-    const next = await createUpload(new Client(url, token));
+    const next = await postUpload(new Client(url, token));
     expect(new URL(next.location).searchParams.get('keyID')).toBe('2');
     expect(await sendBytes(next, 'bytes')).toBe('200');
   }

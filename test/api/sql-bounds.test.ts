@@ -95,7 +95,7 @@ test.each<[string, string]>([
     'list_transform has a lambda',
   ],
   [`SELECT array_to_string([${long('a', 600_000)}, ${long('b', 600_000)}], '')`, 'array_to_string makes a text'],
-  [`SELECT bin(bin(bin(bin(bin(bin(${long('a', 10_000)}))))))`, 'bin is of a text of more than 1048576 bytes.'],
+  [`SELECT bin(bin(bin(bin(bin(bin(${long('a', 10_000)}))))))`, 'bin gets a text of more than 1048576 bytes.'],
   // Time zones that are unknown, and long
   [
     `SELECT timezone(${long('{', 1_000_000)}, TIMESTAMP '2024-01-01 00:00:00')`,
@@ -175,14 +175,14 @@ test.each<[string, string]>([
   // Aggregates that keep copies of a value for each part of a window
   [
     'SELECT max(DISTINCT to_json(range(9000))) OVER (ORDER BY range) FROM t, range(3000)',
-    'max with OVER is of values of more than 67108864 bytes together.',
+    'max with OVER gets values of more than 67108864 bytes together.',
   ],
   [
     "SELECT max(repeat('a', 60000)) OVER (ORDER BY range ROWS BETWEEN 100 PRECEDING AND CURRENT ROW) FROM t, range(2000)",
-    'max with OVER is of values',
+    'max with OVER gets values',
   ],
-  ['SELECT mode(long) OVER () FROM t, range(14000)', 'mode with OVER is of values'],
-  ['SELECT arg_min(1, long) OVER (PARTITION BY range % 2) FROM t, range(14000)', 'arg_min with OVER is of values'],
+  ['SELECT mode(long) OVER () FROM t, range(14000)', 'mode with OVER gets values'],
+  ['SELECT arg_min(1, long) OVER (PARTITION BY range % 2) FROM t, range(14000)', 'arg_min with OVER gets values'],
   [
     'SELECT repeat(long, 2) AS l, max(l) OVER () FROM t',
     'max with OVER has a value of more than 1000 bytes, which it may have only if it names columns',
@@ -363,7 +363,7 @@ test.each([
   const answer = await ask(sql);
   expect([outcomeOf(answer), answer.json.error?.message]).toEqual([
     '400 limit_exceeded',
-    expect.stringMatching(/^max with OVER is of values|more memory than a query may/),
+    expect.stringMatching(/^max with OVER gets values|more memory than allowed/),
   ]);
   expect(await crashesOfEngine()).toBe(crashes);
 });

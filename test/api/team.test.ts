@@ -5,7 +5,7 @@ import { Client, outcomeOf } from '../support/client.ts';
 import { sleepUntil } from '../support/server.ts';
 import { putChunks } from '../support/stashes.ts';
 import { createTable } from '../support/tables.ts';
-import { createUpload } from '../support/uploads.ts';
+import { postUpload } from '../support/uploads.ts';
 
 const { api } = useApi({
   RATE_LIMIT_REQUESTS: '1000',
@@ -62,7 +62,7 @@ test('a team learns what it uses of its quotas, and who has set them', async () 
   await team.setPlan({ rowsMax: 10, tablesMax: 30 });
   await createTable(client, [{ a: 1 }, { a: 2 }, { a: 3 }]);
   await putChunks(client, 's', [['1', [{ a: 1 }]]]);
-  await createUpload(client);
+  await postUpload(client);
   await sleepUntil(async () => {
     const { quotas } = (await client.get('/usage')).json.data;
     return quotas.logBytesPerDay.used > 0;

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
 import { outcomeOf } from '../support/client.ts';
 import {
-  arrayOf,
+  arrayTypeName,
   boundOf,
   naturalType,
   presented,
@@ -38,9 +38,9 @@ describe('what fits', () => {
     const { fit, misfit: no } = values[kind]!;
     const scalars = fit.filter((value) => value !== null);
     const arrays: Json[] = [[], scalars, ...scalars.slice(0, 3).map((value) => [value])];
-    const table = await createTable(client(), [], { c: typeInSchema(arrayOf(kind)) });
+    const table = await createTable(client(), [], { c: typeInSchema(arrayTypeName(kind)) });
     expect(await takenBy(client(), table, arrays, 'abort')).toEqual(
-      arrays.map((value) => presented(value, arrayOf(kind))),
+      arrays.map((value) => presented(value, arrayTypeName(kind))),
     );
     const isArray = (value: Json): boolean => Array.isArray(value);
     const wrong: Json[] = [

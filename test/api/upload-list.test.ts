@@ -4,7 +4,7 @@ import { promptly, useApi, type Team } from '../support/api.ts';
 import { outcomeOf, type Client } from '../support/client.ts';
 import { useOperator } from '../support/operator.ts';
 import { createTable } from '../support/tables.ts';
-import { complete, createUpload, picture, sendBytes, upload, withdraw } from '../support/uploads.ts';
+import { complete, postUpload, picture, sendBytes, upload, withdraw } from '../support/uploads.ts';
 
 const { api } = useApi(promptly);
 const operator = useOperator({ api });
@@ -34,10 +34,10 @@ test('an upload says what it is, and what has become of it', async () => {
   const name = 'ä 😀 "quoted".txt';
   const withdrawn = await upload(client, 'gone');
   await withdraw(client, withdrawn);
-  const expired = await createUpload(client);
+  const expired = await postUpload(client);
   await operator().database.pool.query('update uploads set expires_at = created_at where id = $1', [expired.id]);
   const completed = await upload(client, 'Hello.', { contentType: 'text/plain', fileName: name });
-  const open = await createUpload(client, picture, 'store');
+  const open = await postUpload(client, picture, 'store');
   const common = {
     contentType: picture.contentType,
     fileName: picture.fileName,
@@ -70,7 +70,7 @@ test('one whose completion was refused is withdrawn, and rows that name a file c
   const { id, url } = await upload(client, 'Hello.');
   await createTable(client, [{ picture: url }]);
   await other.setPlan({ uploadBytesMax: 6 });
-  const tooMuch = await createUpload(client);
+  const tooMuch = await postUpload(client);
   await sendBytes(tooMuch, 'more');
   expect(outcomeOf(await complete(client, tooMuch))).toBe('402 payment_required');
   expect((await uploadsOf(client)).map((one) => [one.id, one.status])).toEqual([
@@ -82,7 +82,7 @@ test('one whose completion was refused is withdrawn, and rows that name a file c
 test('pages follow each other, newest first, whatever is created and withdrawn meanwhile', async () => {
   const { client } = await api().createTeam();
   const ids: string[] = [];
-  for (let n = 0; n < 7; n += 1) ids.unshift((await createUpload(client)).id);
+  for (let n = 0; n < 7; n += 1) ids.unshift((await postUpload(client)).id);
   const found: string[] = [];
   const sizes: number[] = [];
   let query = '?limit=3';
@@ -91,7 +91,7 @@ test('pages follow each other, newest first, whatever is created and withdrawn m
     found.push(...data.map(({ id }: ListedUpload) => id));
     sizes.push(data.length);
     if (continuation === undefined) break;
-    await createUpload(client);
+    await postUpload(client);
     await withdraw(client, { id: found.at(-1)! });
     query = `?limit=3&continuation=${continuation}`;
   }
@@ -104,9 +104,9 @@ test('nobody sees those of another team, and the token of an app only its own', 
     other.createToken({ readOnly: true }),
     other.createToken({ appId: 'store' }),
   ]);
-  const shop = await createUpload(other.client);
+  const shop = await postUpload(other.client);
   const stores: string[] = [];
-  for (let n = 0; n < 3; n += 1) stores.unshift((await createUpload(other.client, picture, 'store')).id);
+  for (let n = 0; n < 3; n += 1) stores.unshift((await postUpload(other.client, picture, 'store')).id);
   expect(await idsOf(reader.client)).toEqual([...stores, shop.id]);
   expect(await idsOf(ofStore.client)).toEqual(stores);
   const { continuation } = (await ofStore.client.get('/uploads?limit=2')).json;

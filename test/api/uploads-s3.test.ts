@@ -8,7 +8,7 @@ import { outcomeOf } from '../support/client.ts';
 import { useOperator } from '../support/operator.ts';
 import { startS3, type S3Server } from '../support/s3/seaweedfs.ts';
 import { describeUploads } from '../support/upload-cases.ts';
-import { complete, createUpload, sendBytes, upload } from '../support/uploads.ts';
+import { complete, postUpload, sendBytes, upload } from '../support/uploads.ts';
 
 const sizeMax = 1_000_000;
 let s3: S3Server;
@@ -51,14 +51,14 @@ async function filesInBucket(): Promise<string[]> {
 }
 
 test("bytes go to the S3, by a URL that is the upload's", async () => {
-  const created = await createUpload(client());
+  const created = await postUpload(client());
   expect(created.location).toContain(`${s3.endpoint}/${s3.bucket}/arrived/${created.id}?`);
 });
 
 test('a file that is too large is seen when it is completed, and is gone then', async () => {
   const { url } = await upload(client(), randomBytes(sizeMax));
   expect((await fetch(url, { method: 'HEAD' })).headers.get('content-length')).toBe(String(sizeMax));
-  const created = await createUpload(client());
+  const created = await postUpload(client());
   expect(await sendBytes(created, randomBytes(sizeMax + 1))).toBe('200');
   const before = await filesInBucket();
   expect(outcomeOf(await complete(client(), created))).toBe('413 payload_too_large');

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { useOwnApi } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
 import { describeUploads } from '../support/upload-cases.ts';
-import { complete, createUpload, picture, sendBytes, upload } from '../support/uploads.ts';
+import { complete, postUpload, picture, sendBytes, upload } from '../support/uploads.ts';
 
 const sizeMax = 1_000_000;
 const { api, client } = useOwnApi({ UPLOAD_SIZE_MAX_BYTES: String(sizeMax) });
@@ -20,14 +20,14 @@ describeUploads(
 );
 
 test('bytes arrive at the address at which the service was asked', async () => {
-  const created = await createUpload(client());
+  const created = await postUpload(client());
   expect(created.location).toMatch(new RegExp(`^http://127\\.0\\.0\\.1:\\d+/uploads/${created.id}\\?`));
 });
 
 test('as many bytes as an upload may have, and one more', async () => {
   const { url } = await upload(client(), randomBytes(sizeMax));
   expect((await fetch(url, { method: 'HEAD' })).headers.get('content-length')).toBe(String(sizeMax));
-  const created = await createUpload(client());
+  const created = await postUpload(client());
   expect(await sendBytes(created, randomBytes(sizeMax + 1))).toBe('413 payload_too_large');
   // Without a length the service has to count.
   const chunks = new Blob([randomBytes(sizeMax), 'x']).stream();
@@ -137,12 +137,12 @@ describe('bytes', () => {
       'image/png',
     ],
   ])('bytes %s are judged by their type', async (_what, headers, outcome, contentType) => {
-    expect(await sendBytes(await createUpload(client(), { ...picture, contentType }), 'bytes', headers)).toBe(outcome);
+    expect(await sendBytes(await postUpload(client(), { ...picture, contentType }), 'bytes', headers)).toBe(outcome);
   });
 
   test('for a URL that was changed are refused', async () => {
-    const { location } = await createUpload(client());
-    const other = await createUpload(client());
+    const { location } = await postUpload(client());
+    const other = await postUpload(client());
     const changed = (change: (url: URL) => void): string => {
       const url = new URL(location);
       change(url);

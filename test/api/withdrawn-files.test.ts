@@ -7,7 +7,7 @@ import { useOwnApi, type Team } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
 import { unknownTableId } from '../support/tables.ts';
 import { statusOf } from '../support/upload-life.ts';
-import { createUpload, sendBytes, upload, withdraw } from '../support/uploads.ts';
+import { postUpload, sendBytes, upload, withdraw } from '../support/uploads.ts';
 
 const { api } = useOwnApi({ FILES_CACHE_SECONDS: '7' });
 const notFound = '404 upload_not_found';
@@ -26,7 +26,7 @@ test('a file is withdrawn once', async () => {
 });
 
 test('bytes for an upload that was given up are refused', async () => {
-  const created = await createUpload(team.client);
+  const created = await postUpload(team.client);
   expect(await withdraw(team.client, created)).toMatchObject(answered);
   expect(await sendBytes(created, 'bytes')).toBe(notFound);
 });
@@ -40,7 +40,7 @@ test('one of several withdrawals at once finds the file', async () => {
 });
 
 test('the completion of a file under a key has its answer again, though the file is withdrawn', async () => {
-  const file = await createUpload(team.client);
+  const file = await postUpload(team.client);
   await sendBytes(file, 'bytes');
   const complete = (key: string): Promise<Answer> =>
     team.client.post(`/apps/shop/uploads/${file.id}/complete`, undefined, { 'idempotency-key': key });

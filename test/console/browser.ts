@@ -81,7 +81,7 @@ export function useConsole(): Console {
 }
 
 /** Keeps a picture of the page. */
-export async function picture(page: Page, name: string): Promise<void> {
+export async function takePicture(page: Page, name: string): Promise<void> {
   await mkdir(pictures, { recursive: true });
   // The picture hides the caret with a style of its own, which the policy of the page forbids.
   await page.screenshot({ path: join(pictures, `${name}.png`), caret: 'initial' });
@@ -89,7 +89,7 @@ export async function picture(page: Page, name: string): Promise<void> {
 
 /** Keeps a picture of the page, and checks its accessibility. */
 export async function look(page: Page, name: string): Promise<void> {
-  await picture(page, name);
+  await takePicture(page, name);
   const { violations } = await new AxeBuilder({ page }).withTags(wcag).analyze();
   expect(
     violations.map(
@@ -113,7 +113,7 @@ export function cell(page: Page, row: number, column: string): ReturnType<Page['
  */
 export async function edit(page: Page, row: number, column: string): Promise<void> {
   const editor = page.locator('.ag-cell-inline-editing, .ag-popup-editor').first();
-  await until(async () => {
+  await untilPasses(async () => {
     if (!(await editor.isVisible())) await cell(page, row, column).dblclick();
     await editor.waitFor({ timeout: 2000 });
   });
@@ -128,7 +128,7 @@ export async function type(page: Page, row: number, column: string, text: string
 }
 
 /** Tries until it does not throw, for ninety seconds. */
-export async function until(attempt: () => Promise<void>): Promise<void> {
+export async function untilPasses(attempt: () => Promise<void>): Promise<void> {
   for (const end = performance.now() + 90_000; ; await sleep(50)) {
     try {
       await attempt();

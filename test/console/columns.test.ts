@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { Tablog, type Table } from '../../clients/typescript/src/index.ts';
-import { cell, look, until, useConsole } from './browser.ts';
+import { cell, look, untilPasses, useConsole } from './browser.ts';
 
 const { api, tablog, signedIn } = useConsole();
 
@@ -46,7 +46,7 @@ test('columns are added, renamed and removed in the menu of a column', async () 
   await removing.getByText('It has 1 value.').waitFor();
   await look(page, 'remove-column');
   await removing.getByRole('button', { name: 'Remove Bee' }).click();
-  await until(async () => expect(await page.getByRole('columnheader', { name: 'Bee' }).count()).toBe(0));
+  await untilPasses(async () => expect(await page.getByRole('columnheader', { name: 'Bee' }).count()).toBe(0));
   expect(await typesOf(table)).toEqual([
     ['a', 'number'],
     ['c', 'date'],

@@ -1,7 +1,7 @@
 /** What a person sees of a table: filters, the order of columns, what an export will hold, and a table that is gone. */
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { cell, look, until, useConsole } from './browser.ts';
+import { cell, look, untilPasses, useConsole } from './browser.ts';
 
 const { tablog, signedIn } = useConsole();
 
@@ -90,7 +90,7 @@ test('Home and End go to the first and the last column, with Ctrl also to the fi
     ['Control+Home', ['c0', '0']],
   ] as const) {
     await page.keyboard.press(keys);
-    await until(async () => expect(await focused()).toEqual(place));
+    await untilPasses(async () => expect(await focused()).toEqual(place));
   }
   await page.keyboard.press('Shift+End');
   await page.keyboard.press('Control+C');
@@ -125,14 +125,14 @@ test('the order of the columns and the sort survive a reload, until somebody sig
   await page.mouse.move(to.x + 100, to.y + to.height / 2, { steps: 15 });
   await page.mouse.move(to.x + 10, to.y + to.height / 2, { steps: 5 });
   await page.mouse.up();
-  await until(async () => expect(await columns()).toEqual(['c', 'a', 'b']));
+  await untilPasses(async () => expect(await columns()).toEqual(['c', 'a', 'b']));
   await page.reload();
   await cell(page, 0, 'a').getByText('2').waitFor();
   expect(await columns()).toEqual(['c', 'a', 'b']);
   // A column that comes later stands at the end.
   const table = (await tablog().find('arranged'))!;
   await table.add([{ a: 3, d: 'new' }], { onSchemaError: 'updateSchema' });
-  await until(async () => expect(await columns()).toEqual(['c', 'a', 'b', 'd']));
+  await untilPasses(async () => expect(await columns()).toEqual(['c', 'a', 'b', 'd']));
   await cell(page, 0, 'a').getByText('3').waitFor();
   await look(page, 'arranged');
   await page.getByRole('button', { name: 'Sign out' }).click();

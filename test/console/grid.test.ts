@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import type { Page, Response } from 'playwright-core';
 import { Tablog } from '../../clients/typescript/src/index.ts';
-import { cell, edit, look, type, until, useConsole } from './browser.ts';
+import { cell, edit, look, type, untilPasses, useConsole } from './browser.ts';
 
 const { api, tablog, signedIn } = useConsole();
 
@@ -65,7 +65,7 @@ test('a cell is edited; where somebody else has changed it meanwhile, one choose
   await openTable(page, 'edited');
 
   await type(page, 1, 'name', hostile);
-  await until(async () => expect(await now()).toMatchObject({ name: hostile, n: 2 }));
+  await untilPasses(async () => expect(await now()).toMatchObject({ name: hostile, n: 2 }));
   expect(await cell(page, 1, 'name').innerText()).toBe(hostile);
 
   // Another cell of the row is no conflict.
@@ -78,7 +78,7 @@ test('a cell is edited; where somebody else has changed it meanwhile, one choose
   await page.keyboard.press('Control+A');
   await page.keyboard.type('mine');
   await page.keyboard.press('Enter');
-  await until(async () => expect(await now()).toMatchObject({ name: 'mine', n: 3 }));
+  await untilPasses(async () => expect(await now()).toMatchObject({ name: 'mine', n: 3 }));
 
   for (const [button, kept] of [
     ['Keep what is there now', 'theirs'],
@@ -93,7 +93,7 @@ test('a cell is edited; where somebody else has changed it meanwhile, one choose
     await page.getByRole('dialog').getByText('theirs').waitFor();
     await look(page, 'conflict');
     await page.getByRole('button', { name: button }).click();
-    await until(async () => expect(await now()).toMatchObject({ name: kept }));
+    await untilPasses(async () => expect(await now()).toMatchObject({ name: kept }));
     await cell(page, 1, 'name').getByText(kept).waitFor();
     await table.patch(rowID!, { name: 'mine' });
   }
@@ -116,7 +116,7 @@ test('what changes elsewhere waits while a cell is edited', async () => {
   await page.keyboard.press('Enter');
   await page.getByRole('dialog').getByText('theirs 5').waitFor();
   await page.getByRole('button', { name: 'Replace with mine' }).click();
-  await until(async () => expect((await table.row(rowIDs[0]!)).data).toMatchObject({ name: words, n: 5 }));
+  await untilPasses(async () => expect((await table.row(rowIDs[0]!)).data).toMatchObject({ name: words, n: 5 }));
   await cell(page, 0, 'n').getByText('5').waitFor();
 });
 
@@ -148,7 +148,7 @@ test('a value that does not fit its column can widen it', async () => {
   await look(page, 'misfit');
   expect(await page.getByRole('button', { name: 'Keep number' }).count()).toBe(1);
   await page.getByRole('button', { name: 'Change to text' }).click();
-  await until(async () => expect((await table.describe()).schema.columns).toEqual([{ id: 'n', type: 'string' }]));
+  await untilPasses(async () => expect((await table.describe()).schema.columns).toEqual([{ id: 'n', type: 'string' }]));
   await page.getByRole('columnheader', { name: 'n string' }).waitFor();
 });
 
@@ -182,7 +182,9 @@ test('JSON, lists and texts of several lines are edited as what they are', async
   expect((await table.row(rowID!)).data).toMatchObject(row);
   await type(page, 0, 'object', '{"a":2}');
   await type(page, 0, 'list', '["z"]');
-  await until(async () => expect((await table.row(rowID!)).data).toMatchObject({ object: { a: 2 }, list: ['z'] }));
+  await untilPasses(async () =>
+    expect((await table.row(rowID!)).data).toMatchObject({ object: { a: 2 }, list: ['z'] }),
+  );
 });
 
 test('a cell is read in full, also where nothing can be edited', async () => {
@@ -221,7 +223,7 @@ test('numbers show as they were written, and an edit leaves them so', async () =
   await edit(page, 0, 'ratio');
   await page.keyboard.press('Enter');
   await type(page, 0, 'name', 'b');
-  await until(async () => {
+  await untilPasses(async () => {
     const { text } = await team.client.get(`/tables/${created.json.data.tableID}/rows`);
     expect(text).toContain('"price":4.20,"ratio":0.1234567890123456789,"name":"b"');
   });
@@ -322,7 +324,7 @@ test('a paste is checked whole before anything changes, and numbers that cannot 
   await paste(0, 'day', '2024-02-01\n01.02.2024\n2024-02-03\n');
   await page
     .locator('.notice')
-    .getByText('Line 2: 01.02.2024 is no date. Write it as in 2024-03-01. Nothing was changed.')
+    .getByText('Line 2: 01.02.2024 is not a date. Write it as in 2024-03-01. Nothing was changed.')
     .waitFor();
   await paste(2, 'day', '2024-02-01\t1\n2024-02-02\t9007199254740993\n');
   await page.locator('.notice').getByText('Line 2, column n: 9007199254740993 is not kept exactly').waitFor();
@@ -341,7 +343,7 @@ test('a paste is checked whole before anything changes, and numbers that cannot 
   await type(page, 0, 'n', '9007199254740993');
   await page
     .getByRole('dialog')
-    .getByText('9007199254740993 is not kept exactly as a number: it would become 9007199254740992.')
+    .getByText('9007199254740993 cannot be stored exactly as a number: it would become 9007199254740992.')
     .waitFor();
   await page.getByRole('button', { name: 'Keep number' }).click();
   await page.locator('.ag-header-cell[col-id=n] .ag-header-cell-filter-button').click();
@@ -408,7 +410,7 @@ test('what somebody else has written is not pasted over, cleared or deleted', as
   await hold();
   await table.patch(rowIDs[0]!, { n: 10 });
   // A cell that is drawn anew loses the click.
-  await until(async () => {
+  await untilPasses(async () => {
     await cell(page, 0, 'name').click();
     await page.keyboard.press('Shift+ArrowDown');
     await page.keyboard.press('Shift+ArrowRight');
@@ -445,7 +447,7 @@ test('what somebody else has written is not pasted over, cleared or deleted', as
   await cell(page, 2, 'name').getByText('theirs').waitFor();
   await page.getByRole('button', { name: 'Delete 1 row' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
-  await until(async () =>
+  await untilPasses(async () =>
     expect(await rows()).toEqual([
       ['v', 10],
       [undefined, undefined],
@@ -476,7 +478,7 @@ test('a table that another client has renamed keeps its name, and one that anoth
   await page.getByLabel('What n is shown as').fill('mine again');
   await table.update({ columns: [{ id: 'n', displayName: 'their column' }] });
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('alert').getByText('Somebody else has given another name').waitFor();
+  await page.getByRole('alert').getByText('Somebody else has renamed the table').waitFor();
   await page.getByRole('button', { name: 'Cancel' }).click();
   expect((await table.describe()).schema.columns).toMatchObject([{ displayName: 'their column' }]);
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { look, until, useConsole } from './browser.ts';
+import { look, untilPasses, useConsole } from './browser.ts';
 
 const { api, tablog, signedIn } = useConsole();
 
@@ -57,7 +57,7 @@ test('a file is shown as it is read, and becomes a table', async () => {
   await page.getByLabel('Encoding').selectOption('windows-1252');
   await firstRow(page, 'Schw;eiz');
   await page.getByRole('columnheader', { name: 'Betrag number' }).waitFor();
-  expect(await page.getByLabel('Separator').locator('option:checked').innerText()).toBe('as recognised: semicolons');
+  expect(await page.getByLabel('Separator').locator('option:checked').innerText()).toBe('detected: semicolons');
   await look(page, 'import-preview');
   await page.getByLabel('Separator').selectOption('vertical bars');
   await page
@@ -85,7 +85,7 @@ test('the preview says which cells make a column text, offers what would help, a
   const columns = (): Promise<(string | null)[]> =>
     dialog.getByRole('columnheader').evaluateAll((heads) => heads.map((head) => head.getAttribute('aria-label')));
   const shows = (expected: readonly string[]): Promise<void> =>
-    until(async () => expect(await columns()).toEqual(expected));
+    untilPasses(async () => expect(await columns()).toEqual(expected));
   await choose(
     page,
     'said.csv',
@@ -176,7 +176,7 @@ test('every form of a file can be said, and where its columns go', async () => {
   await page.getByLabel('What to do with the rows').selectOption('Add to an existing table');
   await page.getByRole('combobox', { name: 'Table', exact: true }).selectOption('target');
   const target = page.getByLabel('Column of the table for Full name');
-  await until(async () => expect(await target.locator('option:checked').innerText()).toBe('Full name'));
+  await untilPasses(async () => expect(await target.locator('option:checked').innerText()).toBe('Full name'));
   await page.getByLabel('Column of the table for Zahl').selectOption('Full name');
   expect(await target.locator('option:checked').innerText()).toBe('a new column');
   await target.selectOption({ label: 'Full name' });
@@ -196,7 +196,7 @@ test('rows are added to the table that is shown, or put in the place of all; mis
     await page.getByRole('heading', { name: 'people' }).waitFor();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     // Files are taken once the page knows that the token may write, and that the last dialog is gone.
-    await until(async () => {
+    await untilPasses(async () => {
       await drop(page, name, content);
       expect(await page.getByRole('dialog', { name: `Import ${name}` }).count()).toBe(1);
     });
@@ -207,12 +207,12 @@ test('rows are added to the table that is shown, or put in the place of all; mis
   await start(page);
   await page.getByRole('alert').getByText('Line 3: age: "old" does not fit the column\'s type number').waitFor();
   expect(await rowsOf('people')).toEqual([{ name: 'Ann', age: 36 }]);
-  await page.getByLabel('Values that do not fit').selectOption('are left out');
+  await page.getByLabel('Values that do not fit').selectOption('leave the values out');
   await firstRow(page, 'Cy');
   await start(page);
   await imported(page, '1 value did not fit and was left out.');
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
-  await until(async () =>
+  await untilPasses(async () =>
     expect(await rowsOf('people')).toEqual([{ name: 'Ann', age: 36 }, { name: 'Bo', age: 4 }, { name: 'Cy' }]),
   );
 
@@ -270,7 +270,7 @@ test('a lost connection is waited for, and who cancels leaves nothing', async ()
   await page.getByRole('button', { name: 'Cancel the import' }).click();
   expect(new URL((await removed).url()).pathname).toBe(stash);
   expect((await removed).status()).toBe(200);
-  await page.getByText('The import was canceled. Nothing of the file was imported.').waitFor();
+  await page.getByText('The import was canceled. No rows were imported.').waitFor();
   expect(await tablog().find('canceled')).toBeUndefined();
 });
 
@@ -290,7 +290,7 @@ test('an import ends with its session', async () => {
   page.once('dialog', (question) => void question.accept());
   await page.goto(`${api().url}/#token=${other.client.token}`);
   expect(new URL((await removed).url()).pathname).toBe(stash);
-  await until(async () => expect(page.workers()).toEqual([]));
+  await untilPasses(async () => expect(page.workers()).toEqual([]));
   expect(await tablog().find('left')).toBeUndefined();
 });
 
@@ -317,7 +317,7 @@ test('rows that somebody else has written since they were shown are replaced at 
   await start(page);
   await page
     .getByRole('alert')
-    .getByText('Somebody else has changed the table since it was shown here. Nothing was imported.')
+    .getByText('Somebody else has changed the table since this page showed it. Nothing was imported.')
     .waitFor();
   await page.getByText('All 3 rows of replaced will be replaced.').waitFor();
   expect(await rowsOf('replaced')).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);

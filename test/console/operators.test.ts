@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { look, until, useConsole } from './browser.ts';
+import { look, untilPasses, useConsole } from './browser.ts';
 
 const { api, open } = useConsole();
 
@@ -36,7 +36,7 @@ test('an operator makes a team and tokens, sets its plan, suspends it, and sees 
   await teams.getByText('acme').waitFor();
   await page.getByRole('button', { name: 'Suspend' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
-  await page.getByText('Suspended: its requests').waitFor();
+  await page.getByText('Suspended: the service refuses its requests').waitFor();
   await teams.getByRole('link', { name: 'Activity' }).click();
   await teams.getByText('The team is suspended.').waitFor();
   await page.getByRole('button', { name: 'Resume' }).click();
@@ -47,7 +47,7 @@ test('an operator makes a team and tokens, sets its plan, suspends it, and sees 
     await page.getByRole('button', { name: 'Done' }).click();
   }
   const unnamed = page.getByRole('rowheader', { name: /^made \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ, ends in .{6}$/ });
-  await until(async () => expect(await unnamed.count()).toBe(2));
+  await untilPasses(async () => expect(await unnamed.count()).toBe(2));
   expect(new Set(await unnamed.allInnerTexts()).size).toBe(2);
   await look(page, 'unnamed-tokens');
   const second = await unnamed.last().innerText();

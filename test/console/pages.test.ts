@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { isFull } from '../scale.ts';
-import { look, picture, useConsole } from './browser.ts';
+import { look, takePicture, useConsole } from './browser.ts';
 
 const { tablog, signedIn } = useConsole();
 
@@ -80,7 +80,7 @@ test('the editor completes words of the SQL that the service answers, and types 
   const options = await page.getByRole('option').allInnerTexts();
   expect(options).toEqual(expect.arrayContaining(['AND', 'amount']));
   for (const word of ['ABORT', 'ACCESS', 'ALTER', 'AGGREGATE']) expect(options).not.toContain(word);
-  await picture(page, 'query-completion');
+  await takePicture(page, 'query-completion');
   await page.keyboard.press('Escape');
   // The policy of the page forbids what Chromium would do here by itself.
   await page.keyboard.press('Control+A');

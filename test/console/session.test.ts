@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Tablog } from '../../clients/typescript/src/index.ts';
-import { look, until, useConsole } from './browser.ts';
+import { look, untilPasses, useConsole } from './browser.ts';
 
 const { api, client, open } = useConsole();
 
@@ -74,7 +74,7 @@ test('a link that is followed in an open console signs in too, after a question,
   await page.getByRole('heading', { name: 'There is no table yet' }).waitFor();
   page.once('dialog', (question) => void question.dismiss());
   await page.goto(`${api().url}/#token=${other.client.token}`);
-  await until(async () => expect(page.url()).toBe(`${api().url}/#/`));
+  await untilPasses(async () => expect(page.url()).toBe(`${api().url}/#/`));
   await page.getByRole('heading', { name: 'There is no table yet' }).waitFor();
   page.once('dialog', (question) => void question.accept());
   await page.goto(`${api().url}/#token=${other.client.token}`);

@@ -8,7 +8,7 @@ const shareable: ReadonlySet<string> = new Set(['open']);
  * Programs of their own: they have words of their own for what they ask of the service, such as the client's `Table`.
  * All other folders at the top are the service.
  */
-const programs = ['bench', 'clients/file-import', 'clients/typescript', 'console', 'test'];
+const programs = ['bench', 'clients/command-line', 'clients/file-import', 'clients/typescript', 'console', 'test'];
 
 /** The names that more than one file of a program exports, one message each. */
 export function sharedNames(files: readonly ParsedFile[]): readonly string[] {

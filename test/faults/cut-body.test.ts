@@ -1,11 +1,11 @@
-/** A client that goes away in the middle of a large body leaves nothing that anybody can see. */
+/** If a client goes away in the middle of a large body, nobody sees any of the body. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { deploy, type Deployment } from './deployment.ts';
-import { columns } from './recorded-table.ts';
+import { deploy, type FaultDeployment } from './deployment.ts';
+import { recordedColumns } from './recorded-table.ts';
 
-let deployment: Deployment;
+let deployment: FaultDeployment;
 
 beforeAll(async () => {
   deployment = await deploy(1);
@@ -39,7 +39,11 @@ async function sendPart(path: string, framing: 'length' | 'chunked', bytes: numb
 
 test.each(['length', 'chunked'] as const)('rows of a body cut short are not added (%s)', async (framing) => {
   const client = deployment.clients[0]!;
-  const made = await client.post('/tables', { name: 'cut', schema: { columns }, rows: [{ value: 'first' }] });
+  const made = await client.post('/tables', {
+    name: 'cut',
+    schema: { columns: recordedColumns },
+    rows: [{ value: 'first' }],
+  });
   const path = `/tables/${made.json.data.tableID}/rows`;
   const tablesBefore = (await client.get('/tables')).text;
   for (const bytes of [100, 400_000, 1_500_000, body.length - 1]) {
@@ -48,7 +52,7 @@ test.each(['length', 'chunked'] as const)('rows of a body cut short are not adde
   }
   const head = await client.head(path);
   expect(head.version).toBe(made.version);
-  // This row comes after all that was sent of the others.
+  // This row comes after everything that was sent of the others.
   expect((await client.post(path, [{ value: 'second' }])).status).toBe(201);
   expect((await client.rows(made.json.data.tableID)).map(({ value }) => value)).toEqual(['first', 'second']);
   expect((await client.get('/tables')).text).toBe(tablesBefore);
@@ -56,7 +60,7 @@ test.each(['length', 'chunked'] as const)('rows of a body cut short are not adde
 
 test('a body that is malformed at its very end adds nothing', async () => {
   const client = deployment.clients[0]!;
-  const made = await client.post('/tables', { name: 'malformed', schema: { columns }, rows: [] });
+  const made = await client.post('/tables', { name: 'malformed', schema: { columns: recordedColumns }, rows: [] });
   const path = `/tables/${made.json.data.tableID}/rows`;
   const answer = await client.post(path, `${body.subarray(0, -1).toString()}, ]`);
   expect([answer.status, answer.json.error.type]).toEqual([400, 'request_validation_error']);

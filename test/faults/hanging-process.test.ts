@@ -1,5 +1,4 @@
 /** A process in which an append hangs for ever says so, and ends: by itself, and when it is told to. */
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,9 +8,9 @@ import { readModelSchema } from '../../projections/models.ts';
 import { advisoryLocks } from '../../src/storage/database/advisory-locks.ts';
 import { Client } from '../support/client.ts';
 import { isPostgresRunning } from '../support/data-folder.ts';
-import { parseMetrics } from '../support/metrics.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { launchServer, sleepUntil, startServer, type TestServer } from '../support/server.ts';
+import { exitCodeOf, expectStandstill, hang, hangs } from './hanging.ts';
 import { killEverything } from './kill.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -20,27 +19,19 @@ afterAll(async () => {
   for (const closer of closers.splice(0).toReversed()) await closer();
 });
 
-/** A service with a table. From then on its appends hang, and one does already. */
+/** A service with a table. From then on its appends hang, and one already does. */
 async function startHanging(environment: Readonly<Record<string, string>>): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'tablog-hangs-'));
   closers.push(() => rm(folder, { recursive: true, force: true }));
   const server = await startServer({
     folder,
-    nodeArgs: ['--import', join(import.meta.dirname, 'hangs.ts')],
+    nodeArgs: hangs,
     environment: { DRAIN_TIMEOUT_MS: '500', ...environment },
   });
   closers.push(() => killEverything(server));
   const client = new Client(server.url, await server.token());
   expect((await client.post('/tables', { name: 'before', rows: [] })).status).toBe(201);
-  server.process.kill('SIGUSR2');
-  // The first one may be appended before the signal arrives.
-  const post = (): void => void client.post('/tables', { name: 'hangs', rows: [] }).catch(() => undefined);
-  post();
-  await sleepUntil(async () => {
-    if ((await oldestAppend(server)).seconds > 0.1) return true;
-    post();
-    return false;
-  }, 'an append hangs');
+  await hang(server, client);
   return server;
 }
 
@@ -59,24 +50,9 @@ async function launchHanging(): Promise<TestServer> {
   return server;
 }
 
-async function oldestAppend({
-  url,
-}: TestServer): Promise<{ readonly partition: string | undefined; readonly seconds: number }> {
-  const samples = parseMetrics(await (await fetch(`${url}/metrics`)).text()).filter(
-    ({ name }) => name === 'tablog_log_oldest_append_seconds',
-  );
-  const [oldest] = samples.toSorted((a, b) => b.value - a.value);
-  return { partition: oldest?.labels['partition'], seconds: oldest?.value ?? 0 };
-}
-
-async function exitCodeOf({ process: child }: TestServer): Promise<number | null> {
-  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-  return child.exitCode;
-}
-
 /**
- * One that is left alone, and two that are told to stop, one of them while it starts: at the same time, because each
- * needs its time.
+ * One process is left alone. Two get SIGTERM, one of them while it starts. All at the same time, because each takes
+ * long.
  */
 let alone: TestServer;
 let told: TestServer;
@@ -92,24 +68,9 @@ beforeAll(async () => {
   starting.process.kill('SIGTERM');
 });
 
-test('it is not ready, names the partition, and ends itself with exit code 1', async () => {
+test('a hanging process is not ready, names the partition, and ends itself with exit code 1', async () => {
   const ended = exitCodeOf(alone);
-  const { partition, seconds } = await oldestAppend(alone);
-  let message = '';
-  await sleepUntil(async () => {
-    const response = await fetch(`${alone.url}/readyz`);
-    if (response.status === 200) return false;
-    ({
-      error: { message },
-    } = (await response.json()) as { error: { message: string } });
-    return true;
-  }, 'it is not ready');
-  expect(message).toMatch(
-    new RegExp(
-      `^Partition ${partition} has stood still for \\d+ s: \\d+ appends? waits? for an outcome, the last one was stored before offset \\d+\\.$`,
-    ),
-  );
-  expect((await oldestAppend(alone)).seconds).toBeGreaterThan(seconds);
+  await expectStandstill(alone, 'an outcome, the last one was stored before offset \\d+');
   expect((await fetch(`${alone.url}/livez`)).status).toBe(200);
   expect(await ended).toBe(1);
   expect(alone.output()).toContain('This process hangs. It ends now, so that it is restarted.');
@@ -117,13 +78,13 @@ test('it is not ready, names the partition, and ends itself with exit code 1', a
   expect(await isPostgresRunning(alone.folder)).toBe(false);
 });
 
-test('SIGTERM ends it, and its Postgres', async () => {
+test('SIGTERM ends a hanging process and its Postgres', async () => {
   expect(await exitCodeOf(told)).toBe(1);
   expect(told.output()).toContain('gives up closing its appends to the log');
   expect(await isPostgresRunning(told.folder)).toBe(false);
 });
 
-test('SIGTERM ends it while a step of its start hangs', async () => {
+test('SIGTERM ends a process while a step of its start hangs', async () => {
   expect(await exitCodeOf(starting)).toBe(1);
   expect(starting.output()).toContain('a step of its start does not end');
 });

@@ -1,13 +1,13 @@
-/** Many clients, two processes, one table: whatever they do, it is as if each write had taken place alone (spec 9). */
+/** Many clients, two processes, one table: the result is as if each write had taken place alone (spec 9). */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { scale } from '../scale.ts';
 import { findProblems } from '../support/history.ts';
 import { chooseSeed } from '../support/random.ts';
-import { deploy, type Deployment } from './deployment.ts';
+import { deploy, type FaultDeployment } from './deployment.ts';
 import { randomFrom, work, type Mix } from './load.ts';
 import { createRecordedTable, historyOf, RecordedTable } from './recorded-table.ts';
 
-let deployment: Deployment;
+let deployment: FaultDeployment;
 
 beforeAll(async () => {
   deployment = await deploy(2);
@@ -36,7 +36,7 @@ describe('racers', () => {
 });
 
 describe('histories', () => {
-  const small: Mix = { patch: 10, add: 2, delete: 2, head: 2 };
+  const small: Mix = { patch: 10, batch: 4, look: 4, add: 2, delete: 2, head: 2 };
   const all: Mix = { ...small, addBlock: 0.5, addBody: 0.3, addRefused: 0.5 };
 
   test.each([

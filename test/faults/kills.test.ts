@@ -1,7 +1,7 @@
 /**
- * The service is killed under load, again and again: together with its embedded Postgres, alone, or, with VICTIM,
- * always in one of these ways. What was answered is there, what was not is there wholly or not at all, what was refused
- * never happened, and versions go on rising.
+ * The service is killed under load, repeatedly: together with its embedded Postgres, alone, or, with VICTIM, always in
+ * one of these ways. Acknowledged writes are there, unanswered ones wholly or not at all, refused ones never happened,
+ * and versions go on rising.
  */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { findProblems } from '../support/history.ts';
 import { chooseSeed } from '../support/random.ts';
 import { freePort, launchServer, sleepUntil, startServer, untilReady, type TestServer } from '../support/server.ts';
 import { limitMs } from '../support/time-limits.ts';
-import { kill, killEverything, postmasterOf, processesOf, untilGone } from './kill.ts';
+import { killProcesses, killEverything, postmasterOf, processesOf, untilGone } from './kill.ts';
 import { randomFrom, work, type Mix } from './load.ts';
 import { ManyTeams } from './many-teams.ts';
 import { createRecordedTable, findCreationProblems, historyOf, RecordedTable } from './recorded-table.ts';
@@ -24,7 +24,18 @@ import { chooseVictims, pickVictim, type Victim } from './victims.ts';
 
 const kills = scale.kills;
 const seed = chooseSeed();
-const mix: Mix = { patch: 12, add: 4, delete: 3, head: 1, addBlock: 0.6, addBody: 0.5, addRefused: 0.3, create: 0.3 };
+const mix: Mix = {
+  patch: 12,
+  batch: 5,
+  look: 5,
+  add: 4,
+  delete: 3,
+  head: 1,
+  addBlock: 0.6,
+  addBody: 0.5,
+  addRefused: 0.3,
+  create: 0.3,
+};
 
 let folder: string;
 let server: TestServer;
@@ -43,12 +54,12 @@ interface KilledVictim extends Victim {
 }
 
 const victims = chooseVictims<KilledVictim>([
-  // Postgres outlives the service, which must join it then.
+  // Postgres outlives the service, which must then join it.
   { name: 'service', weight: 1, processes: async () => [server.process.pid!] },
   { name: 'everything', weight: 7, processes: () => processesOf(server) },
 ]);
 
-/** Open while the server can be asked. */
+/** Open while the server can be reached. */
 class Gate {
   #waiting = Promise.withResolvers<void>();
   #isOpen = false;
@@ -69,7 +80,7 @@ class Gate {
 }
 
 test(
-  `nothing is lost in ${kills} kills`,
+  `no acknowledged write is lost in ${kills} kills`,
   async () => {
     process.stderr.write(`KILLS=${kills} of ${victims.map(({ name }) => name).join(', ')}\n`);
     const random = randomFrom(seed);
@@ -89,7 +100,7 @@ test(
     });
 
     for (let count = 0; count < kills; count += 1) {
-      // Mostly at work, now and then while it starts.
+      // Most kills come during work, some during the start.
       const atWork = count === 0 || random() < 0.85;
       if (atWork) {
         await untilReady(server);
@@ -98,7 +109,7 @@ test(
       await sleep(50 + random() * (atWork ? 800 : 400));
       const processes = await pickVictim(victims, random).processes();
       const exited = once(server.process, 'exit');
-      const killed = kill(processes);
+      const killed = killProcesses(processes);
       gate.close();
       await Promise.all([killed, exited]);
       server = await launchServer({ folder, port });
@@ -123,7 +134,7 @@ test(
     const outcomes = recorder.calls.flatMap(({ operation }) =>
       'outcome' in operation ? [operation.outcome.status] : [],
     );
-    // Two kills may meet no write.
+    // Two kills may happen without a write in flight.
     expect(new Set(outcomes)).toEqual(
       new Set(['applied', 'refused', ...(kills > 2 || outcomes.includes('unknown') ? ['unknown'] : [])]),
     );
@@ -137,7 +148,7 @@ test(
   limitMs(600_000),
 );
 
-test('a first start that was cut off is made up for', async () => {
+test('the next start completes a first start that was cut off', async () => {
   const random = randomFrom(seed);
   for (let round = 0; round < 4; round += 1) {
     server = await launchServer({ folder });

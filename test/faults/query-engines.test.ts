@@ -1,4 +1,4 @@
-/** Further pages of a query are asked of the engine that gave the first, whichever process gets the request. */
+/** Later pages of a query come from the engine that gave the first, whichever process gets the request. */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { noteEngine } from '../../src/api/query/engine-addresses.ts';
-import { formatContinuation, parseContinuation } from '../../src/api/query/protocol.ts';
+import { formatEngineContinuation, parseEngineContinuation } from '../../src/api/query/protocol.ts';
 import { Client, outcomeOf, type Answer } from '../support/client.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { sleepUntil, startServer, type TestServer } from '../support/server.ts';
@@ -56,22 +56,22 @@ test.each([
 });
 
 test.each([
-  ['an engine that is not known', null],
-  ['one that only another machine reaches', { url: 'http://127.0.0.1:1', machine: 'elsewhere' }],
-  ['one that does not listen any more', { url: 'http://127.0.0.1:1', machine: null }],
-] as const)('not of %s', async (_name, noted) => {
+  ['an unknown engine', null],
+  ['an engine that only another machine reaches', { url: 'http://127.0.0.1:1', machine: 'elsewhere' }],
+  ['an engine that no longer listens', { url: 'http://127.0.0.1:1', machine: null }],
+] as const)('a continuation of %s is refused', async (_name, noted) => {
   const engine = randomUUID();
   const pool = new pg.Pool({ connectionString: database.url, max: 1 });
   if (noted !== null) await noteEngine(pool, { id: engine, secret: 'x', ...noted });
   await pool.end();
-  const answer = await pageOf(clients[0], formatContinuation(engine, randomUUID()));
+  const answer = await pageOf(clients[0], formatEngineContinuation(engine, randomUUID()));
   expect([outcomeOf(answer), answer.json.error.message]).toEqual([
     '400 continuation_expired',
-    expect.stringContaining('ask for the first page again'),
+    expect.stringContaining('request the first page again'),
   ]);
 });
 
-test('not of one whose place another has taken', async () => {
+test('a continuation is refused if another engine has replaced its engine', async () => {
   const another = createServer(
     (request, response) => void request.resume().on('end', () => response.writeHead(403).end()),
   );
@@ -85,16 +85,16 @@ test('not of one whose place another has taken', async () => {
     url: `http://127.0.0.1:${(another.address() as AddressInfo).port}`,
   });
   await pool.end();
-  expect(outcomeOf(await pageOf(clients[0], formatContinuation(engine, randomUUID())))).toBe(
+  expect(outcomeOf(await pageOf(clients[0], formatEngineContinuation(engine, randomUUID())))).toBe(
     '400 continuation_expired',
   );
   another.close();
 });
 
-test('a continuation is answered anew if no process holds it, or its process was killed', async () => {
+test('a continuation is refused if no process holds it, or its process was killed', async () => {
   const continuation = await firstPage(clients[1]);
-  const { engine } = parseContinuation(continuation)!;
-  expect(outcomeOf(await pageOf(clients[0], formatContinuation(engine, randomUUID())))).toBe(
+  const { engine } = parseEngineContinuation(continuation)!;
+  expect(outcomeOf(await pageOf(clients[0], formatEngineContinuation(engine, randomUUID())))).toBe(
     '400 continuation_expired',
   );
   await servers[1].stop('SIGKILL');

@@ -1,5 +1,5 @@
 /** What must hold for each answer, whatever was asked. */
-import { InterfaceDocument } from '../support/interface-document.ts';
+import type { InterfaceDocument } from '../support/interface-document.ts';
 import { checkShape } from '../support/shapes.ts';
 import type { RawAnswer } from './answers.ts';
 import type { FuzzRequest } from './requests.ts';

@@ -1,7 +1,7 @@
 /** Teams with tables, a stash, uploads and jobs, all of which contain a marker of the team. */
-import { Client } from '../support/client.ts';
+import type { Client } from '../support/client.ts';
 import type { Team, Token } from '../support/api.ts';
-import { upload, createUpload, picture } from '../support/uploads.ts';
+import { upload, postUpload, picture } from '../support/uploads.ts';
 import { Things, type FuzzTeam } from './things.ts';
 
 /** The apps that requests name. */
@@ -49,7 +49,7 @@ async function addTable(client: Client, things: Things, marker: string, linked: 
 async function addRest(client: Client, things: Things, marker: string): Promise<void> {
   expectOk(await client.put(`/stashes/${stashNames[0]}/1`, [{ secret: marker }]));
   things.stashes.push(stashNames[0]);
-  const open = await createUpload(client, { ...picture, fileName: `${marker}.png` });
+  const open = await postUpload(client, { ...picture, fileName: `${marker}.png` });
   things.uploads.push(knownUpload(open.id, open.location));
   const complete = await upload(client, marker);
   things.uploads.push(knownUpload(complete.id, complete.location));

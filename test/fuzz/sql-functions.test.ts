@@ -16,7 +16,7 @@ import { limitMs } from '../support/time-limits.ts';
 import { SqlGenerator } from './sql/calls.ts';
 import { SqlFuzz } from './sql/fuzz-sql.ts';
 import { readSignatures, type Signature } from './sql/signatures.ts';
-import { columns, rows } from './sql/values.ts';
+import { hostileColumns, hostileRows } from './sql/values.ts';
 
 /** The short run always asks the same: what only another seed finds fails no change that has nothing to do with it. */
 const seed = Number(process.env['SEED'] ?? (isFull ? Date.now() % 1_000_000 : 2));
@@ -40,7 +40,7 @@ async function newClient(): Promise<Client> {
 
 async function newClientWithTable(): Promise<Client> {
   const client = await newClient();
-  const { id } = await createTable(client, rows, columns);
+  const { id } = await createTable(client, hostileRows, hostileColumns);
   await client.send(`/tables/${id}`, { method: 'PATCH', body: { name: 't' } });
   return client;
 }

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { partitionCount, partitionOf } from '../../src/log/partition.ts';
 import type { Api, Team } from '../support/api.ts';
-import { Client, outcomeOf } from '../support/client.ts';
+import { outcomeOf, type Client } from '../support/client.ts';
 import { parseMetrics, sumOf } from '../support/metrics.ts';
 import { createTable } from '../support/tables.ts';
 

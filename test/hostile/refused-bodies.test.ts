@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { beforeAll, expect, test } from '@jest/globals';
 import { useOwnApi, type Team } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
-import { recordsOf, sizeOfLog } from '../support/log-records.ts';
+import { recordsOfTeam, sizeOfLog } from '../support/log-records.ts';
 import { useOperator } from '../support/operator.ts';
 import { sleepUntil } from '../support/server.ts';
 import { createTable, unknownTableId, type MadeTable } from '../support/tables.ts';
@@ -77,7 +77,7 @@ test('under a key an event without rows is left', async () => {
   const { logRecords, logBytes, ...rows } = await kept();
   expect([logRecords - before.logRecords, rows]).toEqual([2, { rows: before.rows, segments: before.segments }]);
   expect(logBytes - before.logBytes).toBeLessThan(1000);
-  expect((await recordsOf(operator(), team.id)).at(-1)!.event.data.type).toBe('RequestRefused');
+  expect((await recordsOfTeam(operator(), team.id)).at(-1)!.event.data.type).toBe('RequestRefused');
 });
 
 test('a body that is malformed in its last row, and one whose client goes away, leave nothing', async () => {

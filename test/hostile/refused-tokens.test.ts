@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { newAccessToken } from '../../src/storage/security/access-token.ts';
 import { useOwnApi } from '../support/api.ts';
 import { Client, outcomeOf } from '../support/client.ts';
-import { createUpload, sendBytes } from '../support/uploads.ts';
+import { postUpload, sendBytes } from '../support/uploads.ts';
 import { metric, Neighbour } from './neighbours.ts';
 
 const allowed = 20;
@@ -18,7 +18,7 @@ const refused = (): Promise<number> => metric(api(), 'tablog_http_requests_rate_
 test('are refused by their address from the limit on, and right tokens never are', async () => {
   const team = await api().createTeam();
   const neighbour = await Neighbour.begin(team);
-  const upload = await createUpload(team.client);
+  const upload = await postUpload(team.client);
   const forged = `${api().url}/uploads/${randomUUID()}?signature=x`;
   expect([await tables('x'), await tables(newAccessToken()), await sendBytes({ location: forged }, 'bytes')]).toEqual([
     wrong,
@@ -31,7 +31,7 @@ test('are refused by their address from the limit on, and right tokens never are
   const answer = await new Client(api().url, 'x').get('/tables');
   expect(outcomeOf(answer)).toBe(limited);
   expect(answer.json.error.message).toMatch(
-    /^The limit of the client address is 20 refusals in 86400 s\. The next one is possible in \d+ s\.$/,
+    /^The client address is limited to 20 refusals in 86400 s\. Try again in \d+ s\.$/,
   );
   // A 20th of the window.
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(4000);

@@ -7,7 +7,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { useOwnApi } from '../support/api.ts';
 import { outcomeOf } from '../support/client.ts';
 import { sleepUntil } from '../support/server.ts';
-import { complete, createUpload, picture, sendBytes, withdraw } from '../support/uploads.ts';
+import { complete, postUpload, picture, sendBytes, withdraw } from '../support/uploads.ts';
 import { metric, Neighbour, neighbourOf } from './neighbours.ts';
 
 const { api } = useOwnApi({ OUTCOME_WAIT_MS: '5000' });
@@ -61,12 +61,12 @@ async function temporaries(): Promise<number[]> {
 test('has two of them read, and its neighbours notice nothing', async () => {
   const team = await api().createTeam();
   const neighbour = await Neighbour.begin(await neighbourOf(api(), team));
-  const [attacked, other] = [await createUpload(team.client), await createUpload(team.client)];
+  const [attacked, other] = [await postUpload(team.client), await postUpload(team.client)];
   const puts = await Promise.all(Array.from({ length: 20 }, () => beginPut(attacked.location)));
   const refused = (): OpenPut[] => puts.filter(({ answer }) => answer().startsWith('HTTP/1.1 429'));
   await sleepUntil(() => refused().length === 18, 'all but two are refused');
   for (const put of refused())
-    expect(put.answer()).toMatch(/\r\nretry-after: 1\r\n.*"rate_limited".*The upload has so many requests/is);
+    expect(put.answer()).toMatch(/\r\nretry-after: 1\r\n.*"rate_limited".*The upload has too many requests/is);
   await sleepUntil(
     async () => (await temporaries()).every((size) => size === part.length),
     'what was sent has arrived',
@@ -89,7 +89,7 @@ test('has two of them read, and its neighbours notice nothing', async () => {
 
 test('keeps nothing of an upload that was given up meanwhile', async () => {
   const { client } = await api().createTeam();
-  const upload = await createUpload(client);
+  const upload = await postUpload(client);
   const put = await beginPut(upload.location);
   await sleepUntil(async () => (await temporaries()).includes(part.length), 'the first half has arrived');
   expect(outcomeOf(await withdraw(client, upload))).toBe('200');

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import pg from 'pg';
 import { pino } from 'pino';
 import { closeToKafka } from '../../src/log/progress/closed.store.ts';
-import { noteContradicted, takeOver } from '../../src/log/progress/progress.store.ts';
+import { noteContradicted, takeOverPartition } from '../../src/log/progress/progress.store.ts';
 import { readModelSchema } from '../../projections/models.ts';
 import { moveLog, type Moved, type MoveOptions } from '../../src/administration/move-log.ts';
 import { readConfig, type Config } from '../../src/app/config.ts';
@@ -59,7 +59,7 @@ async function move(to: LogKind, logs: MoveOptions['openLogs'], signal = new Abo
 /** Does what a process does that appends to this log, without appending anything. */
 const use: Readonly<Record<LogKind, () => Promise<unknown>>> = {
   postgres: () => database().pool.query('insert into tablog_log.records select * from tablog_log.records where false'),
-  kafka: () => takeOver(database().pool, 3),
+  kafka: () => takeOverPartition(database().pool, 3),
 };
 
 async function connect(): Promise<pg.Client> {

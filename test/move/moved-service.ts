@@ -9,17 +9,18 @@ import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/storage/
 import type { LogKind } from '../../src/log/postgres/log-place.ts';
 import { createTopic } from '../support/kafka/topics.ts';
 import { killChild } from '../support/kill-child.ts';
-import { freePort, launchServer, sleepUntil, untilReady, type TestServer } from '../support/server.ts';
+import {
+  freePort,
+  launchServer,
+  sleepUntil,
+  untilReady,
+  type ProcessRole,
+  type TestServer,
+} from '../support/server.ts';
 import { runTablog } from '../support/tablog.ts';
 
-/**
- * The roles of its processes, with the log in Kafka. With the log in Postgres each has all roles, and there are as many
- * as answer requests.
- */
-export type Role = 'all' | 'api' | 'projector';
-
 interface Place {
-  readonly role: Role;
+  readonly role: ProcessRole;
   readonly port: number;
   server: TestServer;
 }
@@ -43,7 +44,7 @@ export interface MoveOptions {
 const endMs = 120_000;
 
 export class MovedService {
-  readonly #roles: readonly Role[];
+  readonly #roles: readonly ProcessRole[];
   readonly #folder: string;
   readonly #postgres: EmbeddedPostgres;
   readonly #ports: readonly number[];
@@ -52,7 +53,7 @@ export class MovedService {
   #places: Place[] = [];
 
   private constructor(
-    roles: readonly Role[],
+    roles: readonly ProcessRole[],
     folder: string,
     postgres: EmbeddedPostgres,
     kafka: Awaited<ReturnType<typeof createTopic>>,
@@ -66,8 +67,11 @@ export class MovedService {
     this.#ports = ports;
   }
 
-  /** Starts it, with a new log. */
-  static async start(roles: readonly Role[], log: LogKind): Promise<MovedService> {
+  /**
+   * Starts it, with a new log. `roles`: those of its processes with the log in Kafka. With the log in Postgres each has
+   * all roles, and there are as many as answer requests.
+   */
+  static async start(roles: readonly ProcessRole[], log: LogKind): Promise<MovedService> {
     const folder = await mkdtemp(join(tmpdir(), 'tablog-test-'));
     const [postgres, kafka] = await Promise.all([
       startEmbeddedPostgres({ folder: join(folder, 'postgres'), log: () => undefined, settings: { fsync: 'off' } }),
@@ -114,14 +118,14 @@ export class MovedService {
     this.#places = [];
     for (const [n, inKafka] of this.#roles.entries()) {
       if (this.#log === 'postgres' && inKafka === 'projector') continue;
-      const [role, port]: [Role, number] = [this.#log === 'kafka' ? inKafka : 'all', this.#ports[n]!];
+      const [role, port]: [ProcessRole, number] = [this.#log === 'kafka' ? inKafka : 'all', this.#ports[n]!];
       this.#places.push({ role, port, server: await this.launch(role, port, this.#log) });
     }
     await Promise.all(this.#places.map(({ server }) => untilReady(server)));
   }
 
   /** Starts a process with the settings for this log. */
-  launch(ROLE: Role, port: number, log: LogKind): Promise<TestServer> {
+  launch(ROLE: ProcessRole, port: number, log: LogKind): Promise<TestServer> {
     return launchServer({
       folder: this.#folder,
       port,
@@ -160,7 +164,7 @@ export class MovedService {
   }
 
   /** How the processes ended that served last, and what each wrote. */
-  get endings(): readonly { readonly role: Role; readonly code: number | null; readonly output: string }[] {
+  get endings(): readonly { readonly role: ProcessRole; readonly code: number | null; readonly output: string }[] {
     return this.#places.map(({ role, server }) => ({ role, code: server.process.exitCode, output: server.output() }));
   }
 

@@ -8,8 +8,8 @@ import { runToEnd } from '../../bench/run-to-end.ts';
 import { Random } from '../support/random.ts';
 import { measureSlowness } from '../support/time-limits.ts';
 import { applyMutant, mutantsOf, type Mutant } from './mutants.ts';
-import { findRelated, run, stepsFor, type Step } from './steps.ts';
-import { targets, type Target } from './targets.ts';
+import { findRelated, run, stepsFor, type TestStep } from './steps.ts';
+import { targets, type MutationTarget } from './targets.ts';
 import { Tree } from './tree.ts';
 
 /**
@@ -21,7 +21,7 @@ const killedAtLeast = 0.75;
 const survived = 'survived';
 
 interface Choice {
-  readonly target: Target;
+  readonly target: MutationTarget;
   readonly file: string;
   readonly mutant: Mutant;
 }
@@ -66,7 +66,7 @@ await runToEnd(async ({ folder, signal }) => {
 });
 
 /** Chooses mutants at random, as many of each file as of the others, as far as it has so many. */
-function choose(tree: Tree, chosen: readonly Target[], count: number, random: Random): Choice[] {
+function choose(tree: Tree, chosen: readonly MutationTarget[], count: number, random: Random): Choice[] {
   const left = chosen
     .flatMap((target) =>
       target.files.map((file) => mutantsOf(tree.read(file)).map((mutant) => ({ target, file, mutant }))),
@@ -104,7 +104,7 @@ async function expectPasses(
 }
 
 /** What became of a mutant. */
-async function meet(steps: readonly Step[], folder: string, signal: AbortSignal): Promise<string> {
+async function meet(steps: readonly TestStep[], folder: string, signal: AbortSignal): Promise<string> {
   for (const step of steps) {
     const { result } = await run(step, folder, signal);
     if (result === 'timeout') return `killed by a time limit of ${step.name}`;

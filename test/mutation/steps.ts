@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { env, execPath } from 'node:process';
 import { limitMs } from '../support/time-limits.ts';
-import type { Target } from './targets.ts';
+import type { MutationTarget } from './targets.ts';
 
-export interface Step {
+export interface TestStep {
   readonly name: string;
   /** The arguments of Node. */
   readonly command: readonly string[];
@@ -24,7 +24,7 @@ const heapMax = 1536;
 const jest = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
 
 /** Runs the tests in a folder until the first one fails. */
-export async function run({ command }: Step, folder: string, signal: AbortSignal): Promise<Ended> {
+export async function run({ command }: TestStep, folder: string, signal: AbortSignal): Promise<Ended> {
   signal.throwIfAborted();
   // Ends all processes that a step started: as a group of its own.
   const child = spawn(execPath, command, {
@@ -65,14 +65,14 @@ export async function run({ command }: Step, folder: string, signal: AbortSignal
  */
 export function stepsFor(
   file: string | null,
-  { isSimulated, api }: Pick<Target, 'isSimulated' | 'api'>,
+  { isSimulated, api }: Pick<MutationTarget, 'isSimulated' | 'api'>,
   related: readonly string[],
   withApi: boolean,
-): Step[] {
+): TestStep[] {
   const folder = file === null ? null : /^(?:src\/)?([^/]+)/.exec(file)![1];
   const unit = related.filter((test) => test.includes('/test/unit/'));
   const near = unit.filter((test) => test.includes(`/test/unit/${folder}/`));
-  const ofJest = (name: string, project: string, tests: readonly string[]): Step[] => {
+  const ofJest = (name: string, project: string, tests: readonly string[]): TestStep[] => {
     return tests.length === 0
       ? []
       : [

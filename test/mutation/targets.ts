@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..', '..');
 
-export interface Target {
+export interface MutationTarget {
   readonly name: string;
   readonly files: readonly string[];
   /** Whether the simulation runs this code. */
@@ -13,7 +13,11 @@ export interface Target {
   readonly api: readonly string[];
 }
 
-function target(name: string, patterns: readonly string[], rest: Pick<Target, 'isSimulated' | 'api'>): Target {
+function target(
+  name: string,
+  patterns: readonly string[],
+  rest: Pick<MutationTarget, 'isSimulated' | 'api'>,
+): MutationTarget {
   const files = patterns.flatMap((pattern) => {
     const found = globSync(pattern, { cwd: root });
     if (found.length === 0) throw new Error(`there is no file ${pattern} to plant mutants into`);
@@ -34,7 +38,7 @@ const writes = [
   'versions',
 ];
 
-export const targets: readonly Target[] = [
+export const targets: readonly MutationTarget[] = [
   target('decisions', ['projections/*/decide-*.ts', 'projections/*/*.state.ts'], {
     isSimulated: true,
     api: [...writes, 'deleted-table', 'stash-limits', 'uploads'],

@@ -389,7 +389,7 @@ test('rows that are not those of the digests are not put in place; the log has t
     const restoring = ['restore', backups, '--set', set, '--key-file', keyFile, '--unsigned'];
     expect(await runTablog(restoring, place)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining(`The read model of partition ${changed} has the digest`),
+      stderr: expect.stringContaining(`The restored read model of partition ${changed} has the digest`),
     });
     await outputOf([...restoring, '--without-read-model'], place);
     await expectVerified(place);

@@ -65,6 +65,7 @@ const eventTypes: Record<EventType, true> = {
   RowsAddRequested: true,
   RowPatchRequested: true,
   RowDeleteRequested: true,
+  TableBatchRequested: true,
 };
 const refusalTypes: Record<RefusalType, true> = {
   request_validation_error: true,
@@ -78,6 +79,7 @@ const refusalTypes: Record<RefusalType, true> = {
   column_has_invalid_value: true,
   column_id_reserved: true,
   column_id_not_unique: true,
+  key_not_unique: true,
   upload_not_found: true,
   payload_too_large: true,
 };

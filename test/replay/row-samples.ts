@@ -116,7 +116,7 @@ function csvOf(texts: readonly string[]): string {
 }
 
 /** A patch of this kind. */
-export async function patchOf(random: Random, kind: SampleName | 'nothing'): Promise<SampleRows> {
+export async function samplePatch(random: Random, kind: SampleName | 'nothing'): Promise<SampleRows> {
   const text = kind === 'nothing' ? '{}' : samples[kind](random);
   const { block } = readPatchRow(Buffer.from(text), { dropsCells: random.chance(0.3) });
   return { carried: { profile: block.profile }, body: await packBody(block.body) };

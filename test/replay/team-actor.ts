@@ -6,7 +6,7 @@ import { rowLimits } from '../../commands/limits.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
 import type { SchemaErrorMode } from '../../src/language/values/decide-schema.ts';
 import { EventSender } from './event-sender.ts';
-import type { Generator, Step, TeamMaterial } from './generators/generator.ts';
+import type { Generator, WeightedStep, TeamMaterial } from './generators/generator.ts';
 import { generators } from './generators/generators.ts';
 import { KnownTables } from './known-tables.ts';
 import type { LogPlan } from './log-generator.ts';
@@ -93,7 +93,7 @@ export class TeamActor {
     const { random: r } = this.#team;
     for (const generator of this.#generators) await generator.beginBurst?.(steps);
     this.#sender.repeats = r.chance(0.25);
-    const repeat: Step = [15, () => this.#sender.repeat()];
+    const repeat: WeightedStep = [15, () => this.#sender.repeat()];
     const resumeAt = r.chance(0.3) ? r.below(steps) : null;
     const choices = [...this.#generators.flatMap((generator) => generator.steps), repeat];
     for (let step = 0; step < steps; step += 1) {

@@ -9,7 +9,7 @@ import { models, readModelSchema } from '../../projections/models.ts';
 import { Database } from '../../src/storage/database/database.ts';
 import type { Service } from '../../src/app/service.ts';
 import type { RowAddress } from '../../src/language/events/row-id.ts';
-import { endsOf, Rebuild } from '../../src/operations/replay/rebuild.ts';
+import { endsOfLog, Rebuild } from '../../src/operations/replay/rebuild.ts';
 import { verify, type Verification } from '../../src/operations/replay/verify.ts';
 import { openOperator } from '../support/open-operator.ts';
 import { chooseSeed } from '../support/random.ts';
@@ -139,7 +139,7 @@ test('`verify` without digests drops what was kept', async () => {
 
 test('a read model that was restored, and is behind what was kept, is compared with a new rebuild', async () => {
   const schema = 'restored';
-  const ends = await endsOf(generated.log);
+  const ends = await endsOfLog(generated.log);
   for (const back of [0n, 1n]) {
     const restored = await Rebuild.begin({ ...options, url: generated.url, log: generated.log, schema });
     await restored.bringTo(new Map([...ends].map(([partition, end]) => [partition, end - back])));

@@ -1,12 +1,15 @@
 /**
- * Clients of a simulated deployment: each writes and reads rows of the table of a team, and records its calls for the
+ * Clients of a simulated deployment. Each writes and reads rows of the table of a team, and records its calls for the
  * checker.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
+import { batch } from '../../commands/batch.ts';
 import { encodeEvent } from '../../src/language/events/event-codec.ts';
 import type { EventData } from '../../src/language/events/event.ts';
+import type { RowRange } from '../../src/language/events/outcome.ts';
 import { formatRowId, type RowAddress } from '../../src/language/events/row-id.ts';
+import { readBatch } from '../../src/language/formats/read-batch.ts';
 import { readPatchRow } from '../../src/language/formats/read-patch-row.ts';
 import { HttpError } from '../../src/api/http/answers/http-error.ts';
 import { NotAppended, ProjectionBug } from '../../src/log/event-log.ts';
@@ -26,7 +29,7 @@ import type { World } from './world.ts';
 
 const limits = { rowsPerTableMax: 1000, columnsMax: 100, rowBytesMax: 10_000 };
 
-/** Answers that say: nothing happened. */
+/** Answers that mean that nothing happened. */
 const refusals = new Set(['row_not_found', 'service_unavailable', 'table_not_found']);
 
 interface Row {
@@ -34,16 +37,16 @@ interface Row {
   readonly address: RowAddress;
 }
 
-/** What the clients of all teams have in common. */
+/** The state that the clients of all teams share. */
 export class Load {
-  /** Why nobody asks for anything; empty while they do. */
+  /** The reasons why no client sends requests; empty while they do. */
   readonly #quiet = new Set<symbol>();
 
   get isQuiet(): boolean {
     return this.#quiet.size > 0;
   }
 
-  /** From now on nobody asks for anything, until the function that is returned is called. */
+  /** Stops all requests until the returned function is called. */
   silence(): () => void {
     const reason = Symbol('quiet');
     this.#quiet.add(reason);
@@ -51,17 +54,17 @@ export class Load {
   }
 }
 
-/** The table of a team, and what the clients of the team know of its rows. */
+/** The table of a team, and the rows that the clients of the team know. */
 export class SharedTable {
   readonly teamId: string;
   readonly tableId: string;
   readonly partition: number;
   readonly recorder = new Recorder();
-  /** Rows that nobody deletes. */
+  /** Rows that no client deletes. */
   readonly rows: Row[] = [];
   readonly load: Load;
 
-  /** `partition`: the one of the team. */
+  /** `partition`: the partition of the team. */
   constructor(random: Random, partition: number, load: Load) {
     let teamId = random.uuid();
     while (partitionOf(teamId, partitions) !== partition) teamId = random.uuid();
@@ -73,7 +76,7 @@ export class SharedTable {
 }
 
 /** The record of a patch that no client of this history sends. */
-export function patchOf({ teamId, tableId }: SharedTable, { address: row }: Row, value: string): Uint8Array {
+export function foreignPatch({ teamId, tableId }: SharedTable, { address: row }: Row, value: string): Uint8Array {
   const { block } = readPatchRow(Buffer.from(JSON.stringify({ value })));
   const data: EventData = {
     type: 'RowPatchRequested',
@@ -108,7 +111,7 @@ export class SimulatedClient {
     this.#waits = waits;
   }
 
-  /** Creates the team and the table, and adds some rows, however long it takes. */
+  /** Creates the team and the table, and adds some rows, however long that takes. */
   async prepare(rows: number): Promise<void> {
     const { teamId, tableId } = this.#table;
     const team: EventData = { type: 'TeamCreated', teamId, name: 'team' };
@@ -132,7 +135,7 @@ export class SimulatedClient {
     const random = this.#random;
     if (this.#table.load.isQuiet) return;
     const row = random.pick(this.#table.rows);
-    const kind = random.below(20);
+    const kind = random.below(23);
     if (kind < 9) {
       const version = await this.read(row);
       if (version !== null) await this.patch(row, random.chance(0.8) ? version : null);
@@ -142,6 +145,7 @@ export class SimulatedClient {
       const own = this.#own.pop();
       if (own) await this.delete(own);
     } else if (kind < 18) await this.head();
+    else if (kind < 21) await this.batch(row, random.pick(this.#table.rows));
     else await this.read(row);
   }
 
@@ -164,7 +168,7 @@ export class SimulatedClient {
     });
   }
 
-  /** Adds a row through a process, or through any. Nothing is returned unless it is known to be added. */
+  /** Adds a row through one process, or through any. Returns nothing unless the row is known to be added. */
   async add(place: Place | null = null): Promise<readonly Row[]> {
     const value = this.#newValue();
     const { teamId, tableId } = this.#table;
@@ -213,6 +217,33 @@ export class SimulatedClient {
     );
   }
 
+  /** Patches two rows and adds one; it is refused if both are the same, because the first patch changes the row. */
+  async batch(first: Row, second: Row): Promise<void> {
+    const [added, ...values] = Array.from({ length: 3 }, () => this.#newValue());
+    const { teamId, tableId } = this.#table;
+    const patches = [first, second].map(({ id }, at) => ({ op: 'patch', rowID: id, row: { value: values[at] } }));
+    if (first === second) Object.assign(patches[1]!, { ifMatch: '1' });
+    const operations = [patches[0], { op: 'add', row: { value: added } }, patches[1]];
+    const read = readBatch(Buffer.from(JSON.stringify({ operations })));
+    let row: string | null = null;
+    await this.#write(
+      ({ result }) => {
+        row = rowIdOf(result.rows!, 1);
+      },
+      batch({ teamId, tableId, ifMatch: null, body: read, limits }),
+      read.block!.body,
+      (outcome) => ({
+        kind: 'batch',
+        parts: [
+          { kind: 'add', row, value: added! },
+          { kind: 'patch', row: first.id, value: values[0]! },
+          { kind: 'patch', row: second.id, value: values[1]! },
+        ],
+        outcome,
+      }),
+    );
+  }
+
   async delete({ id: row, address }: Row): Promise<void> {
     const { teamId, tableId } = this.#table;
     await this.#write(
@@ -239,8 +270,8 @@ export class SimulatedClient {
   }
 
   /**
-   * Writes once to a process; or to any, once or, like a client with an Idempotency-Key, again while the outcome is
-   * unknown.
+   * Writes to one process, once; or to any process, either once or, like a client with an Idempotency-Key, repeatedly
+   * while the outcome is unknown.
    */
   async #write(
     onApplied: (applied: Applied) => void,
@@ -256,14 +287,14 @@ export class SimulatedClient {
       for (let repeat = 0; repeat < repeats && outcome.status === 'unknown'; repeat += 1) {
         await clock.sleep(this.#random.between(100, 3000));
         const next = await this.#submit(place, data, body, commandId, onApplied);
-        // What is refused because the service is away was not repeated: the first attempt may have been taken.
+        // A refusal because the service is away does not count, because the first attempt may have been accepted.
         if (next.status !== 'refused' || next.changed) outcome = next;
       }
       return operationOf(outcome);
     });
   }
 
-  /** Sends a command to a process, or to any; then it asks for a job, if it is told of one, as often as not. */
+  /** Sends a command to one process, or to any. If the answer names a job, polls the job in half of the cases. */
   async #submit(
     at: Place | null,
     data: EventData,
@@ -298,8 +329,8 @@ export class SimulatedClient {
   }
 
   /**
-   * Asks for the job of a request until it is over. That it never reached the log is certain; a success does not tell
-   * its version.
+   * Polls the job of a request until it has ended. If the request never reached the log, that is certain. A success
+   * does not show the version.
    */
   async #askForJob(jobId: string): Promise<WriteOutcome> {
     for (let count = 0; count < 100; count += 1) {
@@ -336,9 +367,19 @@ export class SimulatedClient {
 }
 
 /**
- * Whether Postgres refused the rows of a write, as histories have it do (`refuses`), while the log was there: then the
+ * Whether Postgres refused the rows of a write, as faults make it do (`refuses`), while the log was there. Then the
  * event is not in the log. With the log in Kafka its partition halts.
  */
 function isRefusedByModel(error: unknown): boolean {
   return error instanceof ProjectionBug && (error.cause as { readonly code?: unknown }).code === refusedRowsCode;
+}
+
+/** The ID of the row at a place among these ranges. */
+function rowIdOf(ranges: readonly RowRange[], place: number): string {
+  let before = 0;
+  for (const { version, ordinal, first, count } of ranges) {
+    if (place < before + count) return formatRowId({ version, ordinal, index: first + place - before });
+    before += count;
+  }
+  throw new Error(`there is no row ${place}`);
 }

@@ -2,17 +2,17 @@
 import type { Random } from '../support/random.ts';
 import type { Fate } from './brokers.ts';
 import { clock } from './clock.ts';
-import { patchOf } from './clients.ts';
+import { foreignPatch } from './clients.ts';
 import { ConsumerGroup } from './consumer-group.ts';
 import { partitions } from './partitions.ts';
 import { asOperator } from './operator.ts';
 import { Place } from './place.ts';
-import { apart, nothingIsLost, partitionOfClients, quietFor, together, type Fault } from './fault.ts';
+import { apart, nothingIsLost, partitionOfClients, quietFor, together, type SimulatedFault } from './fault.ts';
 import { losses } from './losses.ts';
 import { operations } from './operations.ts';
 
-/** Sends have this fate for a while, all of them or some. Meanwhile a process may stand still. */
-function sending(name: string, fateOf: (random: Random) => Fate): Fault {
+/** For a while, all or some sends have this fate. Meanwhile a process may be paused. */
+function sending(name: string, fateOf: (random: Random) => Fate): SimulatedFault {
   return {
     name,
     log: 'kafka',
@@ -33,11 +33,12 @@ function sending(name: string, fateOf: (random: Random) => Fate): Fault {
 
 const minute = 60_000;
 
-/** What another version of the service wrote is seen within this time, in milliseconds. */
+/** A write of another version of the service is visible within this time, in milliseconds. */
 const seenWithin = 600;
 
 /**
- * What Kafka answers although the leader wrote the records (https://kafka.apache.org/protocol#protocol_error_codes).
+ * Errors that Kafka may answer although the leader wrote the records
+ * (https://kafka.apache.org/protocol#protocol_error_codes).
  */
 export const falseRefusals: readonly string[] = [
   'UNKNOWN_TOPIC_OR_PARTITION',
@@ -48,8 +49,8 @@ export const falseRefusals: readonly string[] = [
   'NOT_ENOUGH_REPLICAS_AFTER_APPEND',
 ];
 
-/** Things that happen to the processes, to Postgres or to the lines between them, whichever log there is. */
-const disturbances: readonly (readonly [name: string, strike: Fault['strike']])[] = [
+/** Faults of processes, of Postgres, or of the lines between them, with either log. */
+const disturbances: readonly (readonly [name: string, strike: SimulatedFault['strike']])[] = [
   [
     'a process is killed',
     async ({ places, random }) => {
@@ -65,7 +66,7 @@ const disturbances: readonly (readonly [name: string, strike: Fault['strike']])[
     },
   ],
   [
-    'a process stands still',
+    'a process is paused',
     async ({ places, random }) => {
       const ms = random.between(100, 20_000);
       random.pick(places).pause(ms);
@@ -92,12 +93,12 @@ const disturbances: readonly (readonly [name: string, strike: Fault['strike']])[
   ],
 ];
 
-const onBothLogs = disturbances.flatMap(([name, strike]): Fault[] => [
+const onBothLogs = disturbances.flatMap(([name, strike]): SimulatedFault[] => [
   { name, log: 'kafka', places: apart, strike, judge: nothingIsLost, overlaps: 'any' },
   { name, log: 'postgres', places: together, strike, judge: nothingIsLost, overlaps: 'any' },
 ]);
 
-const disturbing: readonly Fault[] = [
+const disturbing: readonly SimulatedFault[] = [
   ...onBothLogs,
   sending('sends are lost', () => 'lost'),
   sending('sends are not answered', () => 'unanswered'),
@@ -117,7 +118,7 @@ const disturbing: readonly Fault[] = [
     },
   },
   {
-    name: 'a leader that was deposed tells the end that it knows',
+    name: 'a deposed leader reports its old end',
     log: 'kafka',
     places: apart,
     judge: nothingIsLost,
@@ -127,7 +128,7 @@ const disturbing: readonly Fault[] = [
       const { brokers } = world.kafka!;
       brokers.depose(partitionOfClients(deployment));
       await clock.sleep(random.between(50, 5000));
-      // Somebody looks at the log anew.
+      // A new process reads the log.
       if (random.chance(0.5)) random.pick(places).kill();
       else brokers.restart();
       await clock.sleep(random.between(50, 5000));
@@ -148,7 +149,7 @@ const disturbing: readonly Fault[] = [
   },
 ];
 
-const misleading: readonly Fault[] = [
+const misleading: readonly SimulatedFault[] = [
   {
     name: 'the clocks of the brokers are wrong for a while',
     log: 'kafka',
@@ -162,7 +163,7 @@ const misleading: readonly Fault[] = [
       brokers.skew = 0;
     },
   },
-  ...(['kafka', 'postgres'] as const).map((log): Fault => ({
+  ...(['kafka', 'postgres'] as const).map((log): SimulatedFault => ({
     name: 'the clock of Postgres is wrong for a while',
     log,
     places: log === 'kafka' ? apart : together,
@@ -174,7 +175,7 @@ const misleading: readonly Fault[] = [
       postgres.skew = 0;
     },
   })),
-  ...(['kafka', 'postgres'] as const).map((log): Fault => ({
+  ...(['kafka', 'postgres'] as const).map((log): SimulatedFault => ({
     name: 'the clock of a process is wrong for a while',
     log,
     places: log === 'kafka' ? apart : together,
@@ -200,7 +201,9 @@ const misleading: readonly Fault[] = [
       const row = random.pick(table.rows);
       const value = 'of another version';
       await table.recorder.record('another version', async () => {
-        await asOperator(world, (log) => log.appendRecord(partitionOfClients(deployment), patchOf(table, row, value)));
+        await asOperator(world, (log) =>
+          log.appendRecord(partitionOfClients(deployment), foreignPatch(table, row, value)),
+        );
         return { kind: 'patch', row: row.id, value, ifMatch: null, outcome: { status: 'unknown' } };
       });
       await clock.sleep(seenWithin);
@@ -213,7 +216,7 @@ const misleading: readonly Fault[] = [
     },
   },
   {
-    name: 'a record is no event',
+    name: 'a record is not an event',
     log: 'kafka',
     places: apart,
     judge: nothingIsLost,
@@ -234,4 +237,4 @@ const misleading: readonly Fault[] = [
   },
 ];
 
-export const faults: readonly Fault[] = [...disturbing, ...misleading, ...losses, ...operations];
+export const faults: readonly SimulatedFault[] = [...disturbing, ...misleading, ...losses, ...operations];

@@ -1,24 +1,24 @@
-/** What statements do that concern the log in Postgres: its heads, records and history, and where the log is. */
+/** The effects of statements on the log in Postgres: on its heads, records and history, and on the place of the log. */
 import { hashOf } from '../../src/log/identity.ts';
 import { logSchema } from '../../src/log/postgres/log-tables.ts';
 import { allPartitions } from '../../src/log/partition.ts';
 import { inOrder, onNamed, onReadModel, refuseIfClosed, type Handler, type Handlers, type Effect } from './handler.ts';
 import { partitions } from './partitions.ts';
 import { progressOf } from './progress-statements.ts';
-import { postgresError, type Row, type View } from './view.ts';
+import { postgresError, type TableRow, type View } from './view.ts';
 
-interface Head extends Row {
+interface Head extends TableRow {
   readonly next: bigint;
   readonly time: number;
 }
 
-/** The lock on the row of a partition in the heads, and, shared, the one on the table of the records. */
+/** The lock on a partition's row in the heads, and a shared lock on the table of the records. */
 const lockOfHead = (partition: unknown): string => `head ${String(partition)}`;
 const writesRecords = 'shared records';
 
 const headOf = (view: View, partition: unknown): Head => view.get('heads', String(partition)) as Head;
 
-function moveHead(view: View, partition: unknown, next: bigint, time: number): Row[] {
+function moveHead(view: View, partition: unknown, next: bigint, time: number): TableRow[] {
   const head = { partition: Number(partition), next, time };
   view.put('heads', String(partition), head);
   return [head];
@@ -30,7 +30,7 @@ function putRecord(view: View, partition: unknown, offset: bigint, time: number,
   view.put('records', `${String(partition)} ${offset}`, { log_offset: offset, time, bytes });
 }
 
-const recordAt = (view: View, partition: unknown, offset: bigint): Row | null =>
+const recordAt = (view: View, partition: unknown, offset: bigint): TableRow | null =>
   view.get('records', `${String(partition)} ${offset}`);
 
 const inserting = (run: (...args: Parameters<Effect>) => void): Handler => ({
@@ -42,7 +42,7 @@ const inserting = (run: (...args: Parameters<Effect>) => void): Handler => ({
   },
 });
 
-/** Inserts records that were sent in one text. `timeOf`: the time of the one at this place. */
+/** Inserts records that were sent in one text. `timeOf` returns the time of the record at this place. */
 function putRecords(
   view: View,
   [partition, offset, bytes, firsts, lengths]: readonly [unknown, bigint, Buffer, readonly number[], readonly number[]],
@@ -89,7 +89,7 @@ export const logStatements: Handlers = {
     locks: () => allPartitions(partitions).map(lockOfHead),
     run: (view) => inOrder(view, 'heads').map((head) => ({ ...head, time: view.server.time })),
   },
-  // Appends a record where the head is.
+  // Appends a record at the head.
   'with moved as': {
     usesReadModel: false,
     locks: ([partition]) => [writesRecords, lockOfHead(partition)],
@@ -116,7 +116,7 @@ export const logStatements: Handlers = {
     }),
   ),
   'select_records': onNamed((view, [partition, from, to, limit]) => {
-    const rows: Row[] = [];
+    const rows: TableRow[] = [];
     for (let offset = BigInt(from); offset < BigInt(to) && rows.length < limit; offset += 1n) {
       const record = recordAt(view, partition, offset);
       if (record === null) break;

@@ -1,22 +1,22 @@
-/** What the queries of the models find in the model of Postgres. */
-import { formOf } from '../../projections/tables/read/stored-body.ts';
+/** The results of the models' queries in the model of Postgres. */
+import { bodyFormOf } from '../../projections/tables/read/stored-body.ts';
 import type { Extent, Table } from '../../projections/tables/table.ts';
 import { onReadModel, type Handler, type Handlers, type Values } from './handler.ts';
 import { decodeRows } from './stored-rows.ts';
-import type { Row, View } from './view.ts';
+import type { TableRow, View } from './view.ts';
 
 function tableOf(view: View, id: unknown): Table | null {
   const table = view.get('tables', String(id)) as Table | null;
   return table === null || table.deleted ? null : table;
 }
 
-/** No row, or one. */
-function rows(row: object | null): readonly Row[] {
-  return row === null ? [] : [row as Row];
+/** One row, or none. */
+function rows(row: object | null): readonly TableRow[] {
+  return row === null ? [] : [row as TableRow];
 }
 
 /** The extent of the present generation of a table that has this row. */
-function extentOf(view: View, { id, generation }: Table, { version, ordinal, index }: Row): Extent | undefined {
+function extentOf(view: View, { id, generation }: Table, { version, ordinal, index }: TableRow): Extent | undefined {
   return (view.all('extents') as unknown as readonly Extent[]).find((one) => {
     return (
       one.tableId === id &&
@@ -34,7 +34,7 @@ function rowAt(
   { key, segment, first }: Pick<Extent, 'key' | 'segment' | 'first'>,
   index: number,
   mayHaveChange = true,
-): Row {
+): TableRow {
   const change = mayHaveChange ? view.get('changes', `${key} ${index}`) : null;
   const stored = change === null ? view.get('segment_rows', `${segment} ${first + index}`) : null;
   return {
@@ -46,8 +46,8 @@ function rowAt(
   };
 }
 
-/** A query of one table of a team: nothing if that has no such table. */
-function ofTable(find: (view: View, table: Table, values: Values) => Row): Handler {
+/** A query of one table of a team. It finds nothing if the team has no such table. */
+function ofTable(find: (view: View, table: Table, values: Values) => TableRow): Handler {
   return onReadModel((view, values) => {
     const [tableId, teamId] = values;
     const table = tableOf(view, tableId);
@@ -88,7 +88,7 @@ export const modelStatements: Handlers = {
     if (!extent) return { ...found, body: null, etag: 0n, form: null };
     const { changeVersion, changeBody, tailVersion, storedBody } = rowAt(view, extent, index);
     const versions = [changeVersion, tailVersion, extent.version, table.widened].filter((one) => one !== null);
-    const { stored, decidedAt, wrap, rule } = formOf(extent);
+    const { stored, decidedAt, wrap, rule } = bodyFormOf(extent);
     return {
       ...found,
       body: changeVersion === null ? storedBody : changeBody,

@@ -6,8 +6,8 @@ import { CannotMove, moveLog } from '../../src/administration/move-log.ts';
 import { WrongLog } from '../../src/log/identity.ts';
 import type { LogKind } from '../../src/log/postgres/log-place.ts';
 import { clock } from './clock.ts';
-import { untilDone } from './command.ts';
-import { nothingIsLost, together, type Deployment, type Fault } from './fault.ts';
+import { runUntilDone } from './command.ts';
+import { nothingIsLost, together, type SimulatedDeployment, type SimulatedFault } from './fault.ts';
 import { openRecordsIn, resumeLog } from './operator.ts';
 import { newTopic } from './world.ts';
 
@@ -15,10 +15,10 @@ import { newTopic } from './world.ts';
 const movesMax = 3;
 
 /** Moves the log to the other place, as `tablog log move` does, and changes the settings of all processes. */
-async function move(deployment: Deployment): Promise<void> {
+async function move(deployment: SimulatedDeployment): Promise<void> {
   const { world } = deployment;
   const to: LogKind = world.log === 'kafka' ? 'postgres' : 'kafka';
-  await untilDone(deployment, {
+  await runUntilDone(deployment, {
     name: `the move to ${to}`,
     work: async (process, database) => {
       try {
@@ -33,7 +33,7 @@ async function move(deployment: Deployment): Promise<void> {
           }),
         });
       } catch (error) {
-        // The topic has records that came after the log had moved away from it.
+        // The topic has records from after the log had moved away from it.
         if (to === 'kafka' && error instanceof WrongLog) newTopic(world);
         throw error;
       }
@@ -44,7 +44,7 @@ async function move(deployment: Deployment): Promise<void> {
   world.log = to;
 }
 
-export const moves: readonly Fault[] = (['kafka', 'postgres'] as const).map((log): Fault => ({
+export const moves: readonly SimulatedFault[] = (['kafka', 'postgres'] as const).map((log): SimulatedFault => ({
   name: 'the log moves',
   log,
   places: together,

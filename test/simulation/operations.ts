@@ -1,8 +1,8 @@
-/** What operators do beside a service that takes writes. It must neither lose anything nor stop anybody. */
+/** The work of operators beside a service that accepts writes. It must neither lose anything nor stop anybody. */
 import { readModelSchema } from '../../projections/models.ts';
 import { createReadModel, type World } from './world.ts';
 import { clock } from './clock.ts';
-import { apart, nothingIsLost, readsMayBeOld, together, type Fault } from './fault.ts';
+import { apart, nothingIsLost, readsMayBeOld, together, type SimulatedFault } from './fault.ts';
 import { releaseTeams, resumeLog } from './operator.ts';
 import { moves } from './moves.ts';
 import { Place } from './place.ts';
@@ -22,7 +22,7 @@ function twoVersions(world: World): readonly Place[] {
   return versions.map((readModel) => new Place(world, 'all', readModel === null ? {} : { readModel }));
 }
 
-export const operations: readonly Fault[] = [
+export const operations: readonly SimulatedFault[] = [
   ...replays,
   ...moves,
   {
@@ -33,7 +33,7 @@ export const operations: readonly Fault[] = [
     overlaps: 'as first',
     strike: ({ random }) => clock.sleep(random.between(500, 8000)),
   },
-  ...(['kafka', 'postgres'] as const).map((log): Fault => ({
+  ...(['kafka', 'postgres'] as const).map((log): SimulatedFault => ({
     name: 'an operator resumes the log beside writes',
     log,
     places: log === 'kafka' ? apart : together,
@@ -54,8 +54,7 @@ export const operations: readonly Fault[] = [
     overlaps: 'any',
     strike: async ({ world, random }) => {
       const { postgres } = world;
-      // What a damaged index would do to some of the rows of some teams. A read model that is built anew has another
-      // one.
+      // The effect of a damaged index on some rows of some teams. A read model that is rebuilt has another index.
       const refused = random.pick(['client 1.', 'team 3.', '5"']);
       postgres.refuses = (body, readModel) => readModel === readModelSchema && body.includes(refused);
       await clock.sleep(random.between(500, 5000));

@@ -1,5 +1,5 @@
 /**
- * Replays beside a service that takes writes: a read model is built anew and takes over, while clocks step, and while
+ * Replays beside a service that accepts writes: a read model is rebuilt and takes over, while clocks step, and while
  * replays and processes are killed.
  */
 import { models, readModelSchema } from '../../projections/models.ts';
@@ -7,19 +7,19 @@ import { replay } from '../../src/operations/replay/replay.ts';
 import { rebuildName } from '../../src/operations/replay/replay-progress.ts';
 import { replacedName } from '../../src/operations/replay/take-over.ts';
 import { clock } from './clock.ts';
-import { untilDone } from './command.ts';
-import { apart, nothingIsLost, together, type Deployment, type Fault } from './fault.ts';
+import { runUntilDone } from './command.ts';
+import { apart, nothingIsLost, together, type SimulatedDeployment, type SimulatedFault } from './fault.ts';
 import { openRecords } from './operator.ts';
-import type { Row, Tables } from './view.ts';
+import type { TableRow, Tables } from './view.ts';
 
-// Garbage is not simulated: in these minutes hardly any becomes old enough to go.
+// Garbage is not simulated: in these minutes hardly anything becomes old enough to be removed.
 for (const model of Object.values(models)) Object.assign(model, { garbage: {} });
 
 const minute = 60_000;
 
-/** While `isOver` is false, the clocks of the brokers, of Postgres and of the processes step, and step back. */
+/** While `isOver` is false, the clocks of the brokers, of Postgres and of the processes step forward and back. */
 async function stepClocks(
-  { world: { postgres, kafka }, places, random }: Deployment,
+  { world: { postgres, kafka }, places, random }: SimulatedDeployment,
   isOver: () => boolean,
 ): Promise<void> {
   while (!isOver()) {
@@ -37,16 +37,16 @@ async function stepClocks(
   }
 }
 
-/** What a read model that takes over lacks, or has otherwise, of what the one has that served: one sentence each. */
+/** The differences between a read model that takes over and the one that served, one sentence each. */
 function differences(served: Tables, rebuilt: Tables): string[] {
-  const rowsOf = (tables: Tables, table: string): ReadonlyMap<string, Row> =>
-    tables.get(table) ?? new Map<string, Row>();
-  const partitionsOf = (tables: Tables): ReadonlyMap<string, Row> => rowsOf(tables, 'progress');
+  const rowsOf = (tables: Tables, table: string): ReadonlyMap<string, TableRow> =>
+    tables.get(table) ?? new Map<string, TableRow>();
+  const partitionsOf = (tables: Tables): ReadonlyMap<string, TableRow> => rowsOf(tables, 'progress');
   const compared = new Set<unknown>();
   const problems: string[] = [];
   for (const [partition, before] of partitionsOf(served)) {
     const after = partitionsOf(rebuilt).get(partition)!;
-    // What is held is decided later, and what was lost is gone.
+    // Held events are decided later, and lost ones are gone.
     if ([before, after].some(({ held, contradicted }) => held !== '{}' || contradicted === true)) continue;
     compared.add(Number(partition));
     if ((after['next'] as bigint) < (before['next'] as bigint))
@@ -61,7 +61,7 @@ function differences(served: Tables, rebuilt: Tables): string[] {
         );
     }
   }
-  const shown = (row: Row | undefined): string =>
+  const shown = (row: TableRow | undefined): string =>
     JSON.stringify(row ?? null, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
   for (const [key, outcome] of rowsOf(served, 'outcomes')) {
     const found = rowsOf(rebuilt, 'outcomes').get(key);
@@ -73,8 +73,8 @@ function differences(served: Tables, rebuilt: Tables): string[] {
   return problems;
 }
 
-/** Compares each read model that takes over with the one that served, in the moment in which it does. */
-function watchTakeovers({ world: { postgres }, problems }: Deployment): void {
+/** Compares each read model that takes over with the one that served, at the moment of the takeover. */
+function watchTakeovers({ world: { postgres }, problems }: SimulatedDeployment): void {
   let served = postgres.readModels.get(readModelSchema);
   postgres.onSchemasChanged = () => {
     const present = postgres.readModels.get(readModelSchema)!;
@@ -84,10 +84,10 @@ function watchTakeovers({ world: { postgres }, problems }: Deployment): void {
   };
 }
 
-/** How many replays operators are at, in each deployment. */
-const underWay = new WeakMap<Deployment, number>();
+/** How many replays are running in each deployment. */
+const underWay = new WeakMap<SimulatedDeployment, number>();
 
-async function strike(deployment: Deployment, steps: boolean): Promise<void> {
+async function strike(deployment: SimulatedDeployment, steps: boolean): Promise<void> {
   const { world, random, problems } = deployment;
   const { postgres } = world;
   watchTakeovers(deployment);
@@ -96,7 +96,7 @@ async function strike(deployment: Deployment, steps: boolean): Promise<void> {
   underWay.set(deployment, others() + 1);
   let isOver = false;
   const stepping = steps ? stepClocks(deployment, () => isOver) : Promise.resolve();
-  await untilDone(deployment, {
+  await runUntilDone(deployment, {
     name: 'the replay',
     work: async (process, database) => {
       const log = await openRecords(world, process, database);
@@ -115,12 +115,12 @@ async function strike(deployment: Deployment, steps: boolean): Promise<void> {
     .map((nameOf) => nameOf(readModelSchema))
     .filter((name) => postgres.readModels.has(name));
   underWay.set(deployment, others() - 1);
-  // Where Postgres has lost commits, the next replay removes what is left.
+  // If Postgres has lost commits, the next replay removes what is left.
   if (left.length > 0 && others() === 0 && postgres.timeline === timeline)
     problems.push(`a replay has left ${left.join(', ')} behind`);
 }
 
-export const replays: readonly Fault[] = (['kafka', 'postgres'] as const).flatMap((log): Fault[] => [
+export const replays: readonly SimulatedFault[] = (['kafka', 'postgres'] as const).flatMap((log): SimulatedFault[] => [
   {
     name: 'a replay takes over beside writes',
     log,

@@ -9,17 +9,17 @@ import { models } from '../../projections/models.ts';
 import { allPartitions } from '../../src/log/partition.ts';
 import { onReadModel, type Handler } from './handler.ts';
 import { partitions } from './partitions.ts';
-import { postgresError, type Row, type Tables, type View } from './view.ts';
+import { postgresError, type TableRow, type Tables, type View } from './view.ts';
 
 interface TableOfRows {
   readonly name: string;
   readonly key: readonly string[];
   /** Properties declared as bigint that programs see as numbers. */
   readonly numbers: ReadonlySet<string>;
-  readonly defaults: Row;
+  readonly defaults: TableRow;
 }
 
-/** The code with which Postgres refuses rows that it cannot hold (`refuses`): untranslatable_character. */
+/** The code with which Postgres refuses rows that it cannot store (`refuses`): untranslatable_character. */
 export const refusedRowsCode = '22P05';
 
 const entities: readonly EntitySchema[] = [
@@ -48,11 +48,11 @@ const tables = new Map(
   }),
 );
 
-export function rowsOfPartitions(row: (partition: number) => Row): Map<string, Row> {
+export function rowsOfPartitions(row: (partition: number) => TableRow): Map<string, TableRow> {
   return new Map(allPartitions(partitions).map((partition) => [String(partition), row(partition)]));
 }
 
-/** A partition in a read model that has just been created. */
+/** A partition in a new read model. */
 const begun = {
   next: 0n,
   epoch: 0n,
@@ -71,14 +71,14 @@ const begun = {
 };
 
 /** The progress of a partition. */
-export type ProgressRow = Row & Readonly<typeof begun> & { readonly partition: number };
+export type ProgressRow = TableRow & Readonly<typeof begun> & { readonly partition: number };
 
-/** The tables of a read model that has just been created. */
+/** The tables of a new read model. */
 export function emptyReadModel(): Tables {
   return new Map([['progress', rowsOfPartitions((partition) => ({ partition, ...begun }))]]);
 }
 
-export function keyOf(table: string, row: Row): string {
+export function keyOf(table: string, row: TableRow): string {
   return tables
     .get(table)!
     .key.map((name) => String(row[name]))
@@ -114,8 +114,8 @@ function givenRowsOf(text: string): GivenRows {
   return rows;
 }
 
-/** The rows that a RowsStatement was bound to. */
-export function decodeRows(text: string, values: readonly unknown[]): Row[] {
+/** The rows to which a RowsStatement was bound. */
+export function decodeRows(text: string, values: readonly unknown[]): TableRow[] {
   const { names, types, isOne } = givenRowsOf(text);
   if (isOne) return [Object.fromEntries(names.map((name, at) => [name, toValue(types[at]!, values[at])]))];
   const columns = types.map((type, at) => toValues(type, values[at]));
@@ -138,19 +138,19 @@ function toValue(type: string, value: unknown): unknown {
 }
 
 /** A row as it is stored. */
-function toStored({ numbers, defaults }: TableOfRows, row: Row): Row {
+function toStored({ numbers, defaults }: TableOfRows, row: TableRow): TableRow {
   const stored: Record<string, unknown> = { ...defaults, ...row };
   for (const name of numbers) if (typeof stored[name] === 'bigint') stored[name] = Number(stored[name]);
   return stored;
 }
 
-/** What a generated insert, upsert, update or delete does. Null: the statement is none. */
+/** The effect of a generated insert, upsert, update or delete; null if the statement is none of these. */
 export function generatedWrite(text: string): Handler | null {
   const [, inserted, updated, deleted] =
     /^(?:insert into (\w+) \([^)]*\) select|update (\w+) set [^$]*? from|delete from (\w+) using)/s.exec(text) ?? [];
   const table = tables.get(inserted ?? updated ?? deleted ?? '');
   if (table === undefined) return null;
-  const put = (view: View, row: Row): void => view.put(table.name, keyOf(table.name, row), toStored(table, row));
+  const put = (view: View, row: TableRow): void => view.put(table.name, keyOf(table.name, row), toStored(table, row));
   return onReadModel((view, values) => {
     const rows = decodeRows(text, values).map((row) => nullEmptyLines(text, row));
     if (rows.some(({ body }) => typeof body === 'string' && view.server.refuses(body, view.name)))
@@ -174,8 +174,8 @@ export function generatedWrite(text: string): Handler | null {
   });
 }
 
-/** Null in a nullable column of lines is sent as an empty line. */
-function nullEmptyLines(text: string, row: Row): Row {
+/** In a nullable column of lines, null is sent as an empty line. */
+function nullEmptyLines(text: string, row: TableRow): TableRow {
   if (!text.includes('nullif(')) return row;
   const nullable = [...text.matchAll(/nullif\(given\.(\w+)/g)].map(([, column]) => propertyOf(column!));
   return { ...row, ...Object.fromEntries(nullable.map((name) => [name, row[name] === '' ? null : row[name]])) };

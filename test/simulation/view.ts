@@ -2,16 +2,16 @@
 import type { Random } from '../support/random.ts';
 
 /** A row by property name. */
-export type Row = Readonly<Record<string, unknown>>;
+export type TableRow = Readonly<Record<string, unknown>>;
 
-export type Tables = Map<string, Map<string, Row>>;
+export type Tables = Map<string, Map<string, TableRow>>;
 
-/** An error as Postgres reports it. */
+/** An error in the form of Postgres's reports. */
 export function postgresError(code: string, constraint?: string): Error {
   return Object.assign(new Error(`Postgres reports ${code}`), { code, constraint });
 }
 
-/** What statements see of a server, besides the rows. */
+/** The state of a server that statements see, besides the rows. */
 export interface Server {
   readonly random: Random;
   /** The time of its clock, in milliseconds since 1970. */
@@ -29,17 +29,17 @@ export interface Server {
   readonly log: Tables;
   /** By the names of their schemas. */
   readonly readModels: Map<string, Tables>;
-  /** Makes changes at once: rows, and then read models that come, go, or get another name. */
+  /** Makes changes at once: first of rows, then of the set of read models (created, dropped, renamed). */
   commit(changes: readonly Changes[], schemas: readonly SchemaChange[]): void;
 }
 
-/** The changed rows of a table; null: a row is gone. */
+/** The changed rows of a table; null: a row was deleted. */
 export interface Changes {
-  readonly stored: Map<string, Row>;
-  readonly rows: ReadonlyMap<string, Row | null>;
+  readonly stored: Map<string, TableRow>;
+  readonly rows: ReadonlyMap<string, TableRow | null>;
 }
 
-/** Changes which read models there are. */
+/** A change of the set of read models. */
 export type SchemaChange = (readModels: Map<string, Tables>) => void;
 
 const oids = new WeakMap<Tables, bigint>();
@@ -50,9 +50,9 @@ export class View {
   readonly server: Server;
   /** The schema of the read model. */
   readonly name: string;
-  /** The read model, as it was found when it was first used: from then on the transaction has a lock on it. */
+  /** The read model, as it was when it was first used. From then on the transaction has a lock on it. */
   #tables: Tables | null = null;
-  readonly #changes = new Map<string, Map<string, Row | null>>();
+  readonly #changes = new Map<string, Map<string, TableRow | null>>();
   readonly #schemas: SchemaChange[] = [];
   readonly #others = new Map<string, View>();
   readonly #notifications: (readonly [channel: string, payload: string])[] = [];
@@ -81,30 +81,30 @@ export class View {
     return other;
   }
 
-  get(table: string, key: string): Row | null {
+  get(table: string, key: string): TableRow | null {
     const changed = this.#changes.get(table)?.get(key);
     return changed === undefined ? (this.#stored(table).get(key) ?? null) : changed;
   }
 
   /** `null`: deletes the row. */
-  put(table: string, key: string, row: Row | null): void {
-    const changes = this.#changes.get(table) ?? new Map<string, Row | null>();
+  put(table: string, key: string, row: TableRow | null): void {
+    const changes = this.#changes.get(table) ?? new Map<string, TableRow | null>();
     this.#changes.set(table, changes.set(key, row));
   }
 
-  all(table: string): Row[] {
+  all(table: string): TableRow[] {
     const changes = this.#changes.get(table);
     const committed = this.#stored(table);
     if (changes === undefined) return [...committed.values()];
     return [...new Map([...committed, ...changes]).values()].filter((row) => row !== null);
   }
 
-  /** Happens when this is committed. */
+  /** Takes effect when the transaction commits. */
   changeSchemas(change: SchemaChange): void {
     this.#schemas.push(change);
   }
 
-  /** Listeners hear it when this is committed. */
+  /** Listeners get it when the transaction commits. */
   notify(channel: string, payload: string): void {
     this.#notifications.push([channel, payload]);
   }
@@ -118,9 +118,9 @@ export class View {
     for (const notification of this.#notifications) for (const hear of this.server.listeners) hear(...notification);
   }
 
-  #stored(table: string): Map<string, Row> {
+  #stored(table: string): Map<string, TableRow> {
     const tables = this.server.log.has(table) ? this.server.log : this.#readModel();
-    const stored = tables.get(table) ?? new Map<string, Row>();
+    const stored = tables.get(table) ?? new Map<string, TableRow>();
     tables.set(table, stored);
     return stored;
   }

@@ -1,6 +1,6 @@
 /**
  * The vocabulary of decision tests: a state with one team and one table, and the decision of a request (requests.ts) in
- * it, which shown-decisions.ts prints as one line. Everything is plain values; nothing is stored.
+ * that state, which shown-decisions.ts prints as one line. Everything is plain values; nothing is stored.
  */
 import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import { ModelSet } from '../../src/log/model-set.ts';
@@ -9,15 +9,20 @@ import type { BodyBlockChange, OpenBodyChange } from '../../projections/segments
 import { defaultColumnsMax, StashContentBuilder } from '../../projections/stashes/stash-content.ts';
 import type { ChunkChange, StashChange } from '../../projections/stashes/stash.ts';
 import { compareSerials } from '../../projections/stashes/stash-order.ts';
-import { changedForm, formOf } from '../../projections/tables/read/stored-body.ts';
+import { declared, keyOf } from '../../projections/tables/keys/table-key.ts';
+import { changedForm, bodyFormOf } from '../../projections/tables/read/stored-body.ts';
 import type { Extent, TableChange } from '../../projections/tables/table.ts';
 import type { Team, TokenChange } from '../../projections/teams/team.ts';
 import type { UploadChange } from '../../projections/uploads/upload.ts';
 import type { Event } from '../../src/language/events/event.ts';
-import type { RowAddress } from '../../src/language/events/row-id.ts';
+import { formatRowId, type RowAddress } from '../../src/language/events/row-id.ts';
+import { keyReaderOf } from '../../src/language/values/row-key.ts';
 import { noPlanLimits, noUsage, type PlanLimits, type Usage } from '../../src/language/events/quota.ts';
 import { eventOf, type Request } from './requests.ts';
 import { createdAt, schemaFrom } from './schema-text.ts';
+import type { Outcome } from '../../src/language/events/outcome.ts';
+import { TimeSlices } from '../../src/language/time-slices.ts';
+import { Decider } from '../../src/log/batch/decider.ts';
 import { UndoJournal } from '../../src/log/batch/undo-journal.ts';
 
 /** The place in the log where events are decided, by default. */
@@ -36,26 +41,28 @@ export interface Given {
   /** The table's owner; `nobody`: there is no table. The team itself always exists. */
   readonly owner?: 'team' | 'another' | 'nobody';
   readonly suspended?: boolean;
-  /** The plan's limit, and the rows in other tables of the team. */
+  /** The plan's limit of rows, and the number of rows in other tables of the team. */
   readonly rowsMax?: number | null;
   readonly otherRows?: number;
   /** The bytes of the team's files, and the plan's limit of bytes. */
   readonly uploadBytes?: number;
   readonly uploadBytesMax?: number | null;
-  /** The number of open uploads that no test names. */
+  /** The number of open uploads, besides those of the test. */
   readonly openUploads?: number;
-  /** What else the team uses, and what its plan allows. */
+  /** The team's use of other quotas, and the limits of its plan. */
   readonly team?: Partial<Usage & PlanLimits>;
   /** `a:number b:string`; older types come first, each with the version that replaced it: `a:number<40:string`. */
   readonly schema?: string;
   readonly widened?: bigint;
-  /** Bodies in a block, as received; and bodies in the tail, as presented. */
+  /** Bodies in a block, as received, and bodies in the tail, as presented. */
   readonly block?: readonly string[];
   readonly tail?: readonly string[];
   /** Whether scalars of the block were wrapped into array columns. */
   readonly wrap?: boolean;
   /** Properties of the tail that differ from the default. */
   readonly tailExtent?: Partial<Extent>;
+  /** The columns of the key, whose index began with the table; the keys of the tail are loaded. */
+  readonly key?: readonly string[];
 }
 
 /** Makes a state with these properties. */
@@ -74,6 +81,7 @@ export function given({
   tail,
   wrap = false,
   tailExtent = {},
+  key: keyColumns,
 }: Given = {}): States {
   let key = 1000n;
   const states = openStates(() => key++);
@@ -112,7 +120,14 @@ export function given({
     ...tailExtent,
   };
   block.forEach((body, index) =>
-    tables.putRow({ extent: blockExtent, index, version: blockAt, body, form: formOf(blockExtent), isChange: false }),
+    tables.putRow({
+      extent: blockExtent,
+      index,
+      version: blockAt,
+      body,
+      form: bodyFormOf(blockExtent),
+      isChange: false,
+    }),
   );
   tail?.forEach((body, index) =>
     tables.putRow({ extent: openTail, index, version: tailAt, body, form: changedForm(tailAt), isChange: false }),
@@ -153,13 +168,24 @@ export function given({
       tail: tail ? openTail.key : null,
       deleted: false,
       retainsIds: false,
+      ...declared(keyColumns ?? null, createdAt),
     });
     tables.putSchema({ tableId: 'table', version: createdAt, schema: schemaFrom(schema) });
+    tail?.forEach((body, index) => putKey(tables, openTail, index, body));
   }
   return states;
 }
 
+/** Loads the key of a row of the tail, if it has one. */
+function putKey(tables: States['tables'], extent: Extent, index: number, body: string): void {
+  const table = tables.table('table');
+  const key = table && keyOf(table, tables.schema(table));
+  const rowKey = key && keyReaderOf(key.columns)(body);
+  if (rowKey) tables.keys.put(key, rowKey.text, { extent: extent.key, index, rowId: formatRowId(tailRow(index)) });
+}
+
 const set = new ModelSet(models);
+const journals = new WeakMap<States, UndoJournal>();
 
 /** A change by any decision. */
 export type Change =
@@ -173,7 +199,10 @@ export type Change =
 
 /** The empty states of a batch. */
 export function openStates(newKey: () => bigint = () => 1n): States {
-  return set.open(newKey, new UndoJournal()) as unknown as States;
+  const journal = new UndoJournal();
+  const states = set.open(newKey, journal) as unknown as States;
+  journals.set(states, journal);
+  return states;
 }
 
 /** Decides an event without applying the changes. */
@@ -198,6 +227,12 @@ export function when(states: States, request: Request, at: LogPlace = here): Dec
   const decision = decide(states, eventOf(request), at);
   change(states, decision.changes);
   return decision;
+}
+
+/** Decides a request that consists of several, and applies its changes, or none. */
+export function whenInOrder(states: States, request: Request, at: LogPlace = here): Promise<Outcome> {
+  const decider = new Decider(set, { ...states }, journals.get(states)!);
+  return decider.decide(eventOf(request), at, new TimeSlices(), async () => undefined);
 }
 
 /** Loads the content of a stash whose chunks were decided in this state, as an import needs it. */

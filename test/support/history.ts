@@ -3,7 +3,7 @@
  * pure function, so tests can also give it histories that must never happen.
  *
  * Each write writes values that no other write of the history uses, so a value identifies its writer. At most one call
- * deletes a given row.
+ * deletes a given row. A batch writes a row once.
  */
 
 /** The outcome of a write. `changed`: refused because the row had changed after If-Match (412). */
@@ -33,7 +33,20 @@ export type Operation =
       readonly ifMatch: bigint | null;
       readonly outcome: WriteOutcome;
     }
-  | { readonly kind: 'delete'; readonly row: string; readonly ifMatch: bigint | null; readonly outcome: WriteOutcome };
+  | { readonly kind: 'delete'; readonly row: string; readonly ifMatch: bigint | null; readonly outcome: WriteOutcome }
+  | { readonly kind: 'batch'; readonly parts: readonly BatchPart[]; readonly outcome: WriteOutcome }
+  /** Some rows as they were at one moment, in one answer. A row that is not there is left out. */
+  | {
+      readonly kind: 'look';
+      readonly rows: readonly string[];
+      readonly seen: readonly { readonly row: string; readonly value: string }[];
+    };
+
+/** An operation of a batch. The row of an addition is null unless the batch is known to be applied. */
+export type BatchPart =
+  | { readonly kind: 'add'; readonly row: string | null; readonly value: string }
+  | { readonly kind: 'patch'; readonly row: string; readonly value: string }
+  | { readonly kind: 'delete'; readonly row: string };
 
 /** A call, with the places of its request and of its answer in the order of everything sent and received. */
 export interface Call {
@@ -64,7 +77,7 @@ interface Write {
 /** All writes, indexed. */
 interface Known {
   readonly calls: readonly Call[];
-  /** By row ID; without adds that had no answer, whose row IDs are unknown. */
+  /** By row ID. Adds without an answer are left out, because their row IDs are unknown. */
   readonly ofRow: ReadonlyMap<string, readonly Write[]>;
   readonly ofValue: ReadonlyMap<string, { readonly row: string | null; readonly write: Write }>;
 }
@@ -73,8 +86,8 @@ interface Known {
 const gone = 2n ** 64n;
 
 /**
- * The violations in a history, one sentence each; empty if a table that executes one write at a time could have given
- * these answers, each write between its call and its answer (linearizability).
+ * The violations in a history, one sentence each. Empty if a table that executes one write at a time could have given
+ * these answers, with each write between its call and its answer (linearizability).
  */
 export function findProblems(history: History): string[] {
   const known = collect(history.calls);
@@ -84,6 +97,7 @@ export function findProblems(history: History): string[] {
     ...checkPreconditions(known),
     ...checkRealTime(known),
     ...checkTableVersions(known),
+    ...checkBatches(known, history.final),
     ...checkFinal(known, history.final),
   );
   return problems;
@@ -102,16 +116,21 @@ function collect(calls: readonly Call[]): Known {
   };
   for (const call of calls) {
     const { operation } = call;
-    if (operation.kind === 'read' || operation.kind === 'head' || operation.outcome.status === 'refused') continue;
-    const { kind, outcome } = operation;
+    if (!('outcome' in operation) || operation.outcome.status === 'refused') continue;
+    const { outcome } = operation;
     const version = outcome.status === 'applied' ? outcome.version : null;
-    if (operation.kind === 'add') {
+    if (operation.kind === 'batch') {
+      for (const part of operation.parts) {
+        const value = part.kind === 'delete' ? null : part.value;
+        addWrite(part.row, { call, kind: part.kind, ifMatch: null, value, version });
+      }
+    } else if (operation.kind === 'add') {
       operation.values.forEach((value, at) => {
-        addWrite(operation.rows[at] ?? null, { call, kind, ifMatch: null, value, version });
+        addWrite(operation.rows[at] ?? null, { call, kind: 'add', ifMatch: null, value, version });
       });
     } else {
       const value = operation.kind === 'patch' ? operation.value : null;
-      addWrite(operation.row, { call, kind, ifMatch: operation.ifMatch, value, version });
+      addWrite(operation.row, { call, kind: operation.kind, ifMatch: operation.ifMatch, value, version });
     }
   }
   return { calls, ofRow, ofValue };
@@ -138,11 +157,22 @@ function checkReads({ calls, ofRow, ofValue }: Known): string[] {
       problems.push(`${nameOf(call)} shows the value ${seen.value}, which nobody had written there`);
       continue;
     }
-    written.write.version ??= seen.version;
+    learn(written.write, seen.version, ofRow);
     if (written.write.version === seen.version) continue;
     problems.push(`${nameOf(call)} shows version ${seen.version} of what was written with ${written.write.version}`);
   }
   return problems;
+}
+
+/** The version of a write that had no answer, and so of all of its batch. */
+function learn(write: Write, version: bigint, ofRow: Known['ofRow']): void {
+  if (write.version !== null) return;
+  write.version = version;
+  const { operation } = write.call;
+  if (operation.kind !== 'batch') return;
+  for (const { row } of operation.parts)
+    for (const other of (row !== null && ofRow.get(row)) || [])
+      if (other.call === write.call) other.version ??= version;
 }
 
 /** Checks that no two writes have the same version. */
@@ -161,8 +191,8 @@ function checkVersions({ ofRow }: Known): string[] {
 }
 
 /**
- * Checks that a write with If-Match n directly follows n among the writes of its row, and that one refused for it was
- * overtaken.
+ * Checks that a write with If-Match n directly follows version n among the writes of its row. Checks that if a write
+ * was refused because of its If-Match, another write came before it.
  */
 function checkPreconditions({ calls, ofRow }: Known): string[] {
   const problems: string[] = [];
@@ -191,7 +221,7 @@ function checkPreconditions({ calls, ofRow }: Known): string[] {
   return problems;
 }
 
-/** A version that a call shows, and that all calls which begin after its answer must take into account. */
+/** A version that a call shows. All calls that begin after its answer must take it into account. */
 interface Sighting {
   readonly call: Call;
   readonly version: bigint;
@@ -201,7 +231,7 @@ interface Sighting {
   readonly newest: boolean;
 }
 
-/** Checks that in real time versions only rise: of each row, and of the table. */
+/** Checks that the versions of each row, and of the table, only rise in real time. */
 function checkRealTime({ calls, ofRow }: Known): string[] {
   const table: Sighting[] = [];
   const rows = new Map<string, Sighting[]>();
@@ -212,6 +242,7 @@ function checkRealTime({ calls, ofRow }: Known): string[] {
   };
   for (const call of calls) {
     const { operation } = call;
+    if (operation.kind === 'look') continue;
     if (operation.kind === 'head') {
       table.push({ call, version: operation.version, fresh: false, newest: true });
     } else if (operation.kind === 'read') {
@@ -221,7 +252,10 @@ function checkRealTime({ calls, ofRow }: Known): string[] {
     } else if (operation.outcome.status === 'applied') {
       const sighting = { call, version: operation.outcome.version, fresh: true, newest: true };
       table.push(sighting);
-      if (operation.kind === 'add') for (const row of operation.rows) see(row, sighting);
+      if (operation.kind === 'batch') {
+        for (const { kind, row } of operation.parts)
+          if (row !== null) see(row, kind === 'delete' ? { ...sighting, version: gone } : sighting);
+      } else if (operation.kind === 'add') for (const row of operation.rows) see(row, sighting);
       else see(operation.row, operation.kind === 'delete' ? { ...sighting, version: gone } : sighting);
     }
   }
@@ -250,7 +284,7 @@ function findFalls(what: string, sightings: readonly Sighting[]): string[] {
   return problems;
 }
 
-/** Checks that a version shown by HEAD is that of a write, if the versions of all writes are known. */
+/** If the versions of all writes are known, checks that each version shown by HEAD belongs to a write. */
 function checkTableVersions({ calls, ofValue, ofRow }: Known): string[] {
   const writes = [...ofRow.values()].flat();
   const versions = new Set(writes.map(({ version }) => version));
@@ -266,9 +300,63 @@ function checkTableVersions({ calls, ofValue, ofRow }: Known): string[] {
     .map((call) => `${nameOf(call)} shows a version that no write has`);
 }
 
+/** Checks that nobody saw a part of a batch: in each look, and in the end. */
+function checkBatches(known: Known, final: History['final']): string[] {
+  const rows = new Set([...known.ofRow.keys(), ...final.map(({ row }) => row)]);
+  const looks = known.calls.flatMap((call) => {
+    const { operation } = call;
+    return operation.kind === 'look'
+      ? [{ where: nameOf(call), rows: new Set(operation.rows), seen: operation.seen, isWhole: false }]
+      : [];
+  });
+  return [...looks, { where: 'the end', rows, seen: final, isWhole: true }].flatMap((look) => findTorn(known, look));
+}
+
+/** A moment: the rows that were read, and those of them that existed. `isWhole`: they are all rows of the table. */
+interface Look {
+  readonly where: string;
+  readonly rows: ReadonlySet<string>;
+  readonly seen: History['final'];
+  readonly isWhole: boolean;
+}
+
+/** The batches of which a look shows a part only. */
+function findTorn({ ofRow, ofValue }: Known, { where, rows, seen, isWhole }: Look): string[] {
+  const shown = new Map(seen.map(({ row, value }) => [row, value]));
+  const values = new Set(shown.values());
+  const problems: string[] = [];
+  for (const { row, value } of seen) {
+    const write = ofValue.get(value)?.write;
+    if (write === undefined) {
+      problems.push(`${where} shows the value ${value} in row ${row}, which nobody had written there`);
+      continue;
+    }
+    const { operation } = write.call;
+    if (operation.kind !== 'batch') continue;
+    for (const part of operation.parts) {
+      const torn = part.row === null ? isWhole && part.kind === 'add' && !values.has(part.value) : isMissing(part.row);
+      if (torn) problems.push(`${where} shows a part of ${nameOf(write.call)}`);
+    }
+
+    /** Whether the look shows this row of the batch as it was before. */
+    function isMissing(other: string): boolean {
+      if (!rows.has(other)) return false;
+      const left = shown.get(other);
+      const writes = ofRow.get(other) ?? [];
+      if (left === undefined) return !writes.some(({ kind }) => kind === 'delete');
+      const last = ofValue.get(left)?.write;
+      if (last === undefined || last.call === write!.call) return false;
+      // Two batches wrote both rows: one of them was the later one, in both.
+      const both = ofRow.get(row)?.some(({ call }) => call === last.call) ?? false;
+      return both || (last.version !== null && write!.version !== null && last.version < write!.version);
+    }
+  }
+  return problems;
+}
+
 /**
- * Checks the final rows: exactly what the last writes left, each row once; an add without an answer left all of its
- * rows or none.
+ * Checks the final rows: they are exactly the results of the last writes, each row once. An add without an answer left
+ * all of its rows or none.
  */
 function checkFinal({ calls, ofRow, ofValue }: Known, final: History['final']): string[] {
   const problems: string[] = [];

@@ -57,7 +57,7 @@ export interface Create {
   readonly kind: 'create';
   readonly columns: readonly (readonly [string, string])[] | null;
   readonly rows: readonly Cells[];
-  /** The stash that is imported instead of the rows; null: none. */
+  /** The stash that is imported instead of rows; null: none. */
   readonly stash: string | null;
   readonly mode: Mode;
 }
@@ -94,21 +94,34 @@ export interface Overwrite {
   readonly columns: Create['columns'];
   readonly rows: readonly Cells[];
   readonly stash: Create['stash'];
-  /** For each row, the number of the row whose ID it comes with, among all rows that ever existed; null: none. */
+  /** For each row, the number of the row whose ID it brings, among all rows that ever existed; null: none. */
   readonly kept: readonly (number | null)[];
   readonly times: number;
   readonly mode: Mode;
   readonly match: string;
 }
 
-/** Changes of columns; many name what is not there. */
+export interface BatchCommand {
+  readonly kind: 'batch';
+  readonly table: number;
+  readonly operations: readonly {
+    readonly op: 'add' | 'patch' | 'delete';
+    readonly row: number;
+    readonly cells: Cells;
+    readonly match: string;
+  }[];
+  readonly mode: Mode;
+  readonly match: string;
+}
+
+/** Changes of columns. Many name columns that do not exist. */
 export interface Alter extends ColumnChanges {
   readonly kind: 'alter';
   readonly table: number;
   readonly match: string;
 }
 
-/** A query for the rows whose cell in a column is that of some row, or differs from it, sorted by the column. */
+/** A query for the rows whose cell in a column equals that of some row, or differs from it, sorted by the column. */
 export interface Ask {
   readonly kind: 'ask';
   readonly table: number;
@@ -124,7 +137,7 @@ export interface PutChunk {
   readonly serial: string;
   readonly rows: readonly Cells[];
   readonly times: number;
-  /** The table whose row IDs the rows come with, as in an overwrite. */
+  /** The table whose row IDs the rows bring, as in an overwrite. */
   readonly table: number;
   readonly kept: Overwrite['kept'];
 }
@@ -134,11 +147,18 @@ export interface DeleteStash {
   readonly stash: string;
 }
 
-/**
- * A client's request. Numbers and names in it are resolved among the tables, rows and stashes that exist when it is
- * run.
- */
-export type Command = Create | Add | Overwrite | Patch | Delete | Alter | Ask | PutChunk | DeleteStash;
+/** A client's request. When it runs, its numbers and names are resolved to tables, rows and stashes that exist then. */
+export type ModelCommand =
+  | Create
+  | Add
+  | Overwrite
+  | Patch
+  | Delete
+  | BatchCommand
+  | Alter
+  | Ask
+  | PutChunk
+  | DeleteStash;
 
 const place = fc.nat(12);
 const stashArb = fc.constantFrom('s', 't');
@@ -151,7 +171,7 @@ export const createArb: fc.Arbitrary<Create> = fc.record({
   mode: modeArb,
 });
 const addArb: fc.Arbitrary<Add> = fc.record({
-  // Many rows are stored differently from few.
+  // Many rows are stored differently from a few.
   kind: fc.constant('add'),
   table: place,
   rows: fc.array(rowArb, { maxLength: 4 }),
@@ -172,6 +192,22 @@ const deleteArb: fc.Arbitrary<Delete> = fc.record({
   kind: fc.constant('delete'),
   table: place,
   row: place,
+  match: matchArb,
+});
+/** Few different rows, so that operations meet. */
+const batchArb: fc.Arbitrary<BatchCommand> = fc.record({
+  kind: fc.constant('batch'),
+  table: place,
+  operations: fc.array(
+    fc.record({
+      op: fc.constantFrom('add', 'patch', 'patch', 'delete'),
+      row: fc.oneof({ weight: 4, arbitrary: fc.nat(3) }, { weight: 1, arbitrary: place }),
+      cells: rowArb,
+      match: fc.constantFrom('none', 'none', 'none', 'fresh', 'stale', 'table'),
+    }),
+    { minLength: 1, maxLength: 6 },
+  ),
+  mode: modeArb,
   match: matchArb,
 });
 const idsArb = fc.uniqueArray(idArb, { maxLength: 1 });
@@ -214,11 +250,12 @@ const putChunkArb: fc.Arbitrary<PutChunk> = fc.record({
   kept: fc.array(fc.option(fc.nat(20)), { maxLength: 4 }),
 });
 const deleteStashArb: fc.Arbitrary<DeleteStash> = fc.record({ kind: fc.constant('deleteStash'), stash: stashArb });
-export const commandArb: fc.Arbitrary<Command> = fc.oneof(
+export const commandArb: fc.Arbitrary<ModelCommand> = fc.oneof(
   { weight: 1, arbitrary: createArb },
   { weight: 3, arbitrary: addArb },
   { weight: 4, arbitrary: patchArb },
   { weight: 2, arbitrary: deleteArb },
+  { weight: 4, arbitrary: batchArb },
   { weight: 3, arbitrary: alterArb },
   { weight: 2, arbitrary: askArb },
   { weight: 2, arbitrary: overwriteArb },

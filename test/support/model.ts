@@ -1,11 +1,12 @@
 /**
- * A reference model of the interface in memory, as simple as possible: tables of rows, their schemas and versions. It
- * is told the version of each change, and knows when there must be none. Numbers are compared by value.
+ * A reference model of the interface in memory, as simple as possible: tables of rows, their schemas and versions.
+ * Tests tell it the version of each change. It knows when a request must not change the version. Numbers are compared
+ * by value.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { boundOf, converted, fits, itemOf, naturalType, presented, type Json } from './column-types.ts';
 
-/** A row in the order of its keys as sent, which JavaScript objects would change. */
+/** A row with its keys in the order of the request, which JavaScript objects would change. */
 export type Cells = readonly (readonly [string, Json])[];
 export type Mode = 'abort' | 'dropColumns' | 'updateSchema';
 
@@ -17,12 +18,21 @@ interface ModelRow {
 }
 
 /**
- * The result of a write: an error, or an effect to apply once the version is known; `changed`: whether it has an
+ * The result of a write: an error, or an effect to apply once the version is known. `changed`: whether the write has an
  * effect.
  */
 export type Outcome =
   | { readonly error: string }
   | { readonly changed: boolean; take(version: bigint, ids: readonly string[]): void };
+
+/** An operation of a batch. */
+export type ModelOperation =
+  | { readonly op: 'add'; readonly cells: Cells }
+  | { readonly op: 'patch'; readonly id: string; readonly cells: Cells; readonly ifMatch: bigint | null }
+  | { readonly op: 'delete'; readonly id: string; readonly ifMatch: bigint | null };
+
+/** Of a row that a batch has changed, while its version is not known: above all others. */
+const pending = 2n ** 64n;
 
 /** No list names a column twice. */
 export interface ColumnChanges {
@@ -48,7 +58,7 @@ export class ModelTable {
   version = 0n;
   /** The IDs of all rows that ever existed. */
   readonly issued = new Set<string>();
-  /** The version since which older rows read differently. */
+  /** The version since which older rows may read differently. */
   widened = 0n;
 
   /** Columns null: infer them from the first rows. */
@@ -60,7 +70,7 @@ export class ModelTable {
     return version > this.widened ? version : this.widened;
   }
 
-  /** `given` null: the stash does not exist. `ifMatch` null: no precondition. */
+  /** `given` null: the stash does not exist. `ifMatch` null: there is no precondition. */
   add(given: readonly Cells[] | null, mode: Mode, ifMatch: bigint | null): Outcome {
     if (ifMatch !== null && this.version > ifMatch) return { error: '412 precondition_failed' };
     if (given === null) return { error: noStash };
@@ -76,7 +86,7 @@ export class ModelTable {
     };
   }
 
-  /** `columns` null: keep the table's. `ids`: for each row, the ID that it comes with; null: none. */
+  /** `columns` null: keep those of the table. `ids`: for each row, the ID that it brings; null: none. */
   overwrite(
     columns: ReadonlyMap<string, string> | null,
     given: readonly Cells[] | null,
@@ -119,7 +129,7 @@ export class ModelTable {
     };
   }
 
-  /** Changes the columns; without `clears`, cells that do not fit a new type refuse it. */
+  /** Changes the columns. Without `clears`, cells that do not fit a new type make the change fail. */
   changeColumns(
     { remove, types, add, order, clears }: ColumnChanges,
     ifMatch: bigint | null,
@@ -180,6 +190,60 @@ export class ModelTable {
     };
   }
 
+  /** `counts`: as the header says them. */
+  batch(
+    operations: readonly ModelOperation[],
+    mode: Mode,
+    ifMatch: bigint | null,
+  ): Outcome & { readonly counts?: string } {
+    if (ifMatch !== null && this.version > ifMatch) return { error: '412 precondition_failed' };
+    const given = operations.flatMap((operation) => ('cells' in operation ? [operation.cells] : []));
+    const fitted = fitRows(this.columns, given, mode);
+    if (typeof fitted === 'string') return { error: fitted };
+    const rows = this.rows.map((row) => ({ ...row, cells: present(row.cells, fitted.columns) }));
+    const fittedRows = fitted.rows.values();
+    const added = new Map<number, (typeof rows)[number]>();
+    const counts = { added: 0, patched: 0, unchanged: 0, deleted: 0 };
+    for (const [at, operation] of operations.entries()) {
+      if (operation.op === 'add') {
+        const row = { id: '', cells: withoutEmpty(fittedRows.next().value!), version: pending };
+        added.set(at, row);
+        rows.push(row);
+        counts.added += 1;
+        continue;
+      }
+      const row = rows.find(({ id }) => id === operation.id);
+      if (row === undefined && operation.op === 'patch') return { error: '404 row_not_found' };
+      if (row !== undefined && operation.ifMatch !== null && row.version > operation.ifMatch)
+        return { error: '412 precondition_failed' };
+      const before = row?.cells;
+      const after =
+        row === undefined || operation.op === 'delete'
+          ? undefined
+          : withoutEmpty(new Map([...row.cells, ...fittedRows.next().value!]));
+      if (isDeepStrictEqual(before, after)) counts.unchanged += 1;
+      else if (after === undefined) {
+        rows.splice(rows.indexOf(row!), 1);
+        counts.deleted += 1;
+      } else {
+        Object.assign(row!, { cells: after, version: pending });
+        counts.patched += 1;
+      }
+    }
+    return {
+      counts: Object.entries(counts)
+        .map(([what, count]) => `${what}=${count}`)
+        .join(', '),
+      changed: counts.unchanged < operations.length || !isDeepStrictEqual(this.columns, fitted.columns),
+      take: (version, ids) => {
+        this.#take(fitted, version);
+        for (const [at, row] of added) this.issued.add((row.id = ids[at]!));
+        this.rows = rows;
+        for (const row of rows) if (row.version === pending) row.version = version;
+      },
+    };
+  }
+
   #append({ rows }: Fitted, version: bigint, ids: readonly string[]): void {
     this.rows.push(...rows.map((cells, index) => ({ id: ids[index]!, cells: withoutEmpty(cells), version })));
     for (const id of ids) this.issued.add(id);
@@ -193,7 +257,7 @@ export class ModelTable {
   }
 }
 
-/** Creates a table. Without columns they are inferred, and then every value fits. */
+/** Creates a table. If no columns are given, they are inferred, and then every value fits. */
 export function createModelTable(
   columns: ReadonlyMap<string, string> | null,
   given: readonly Cells[] | null,
@@ -209,7 +273,7 @@ export function createModelTable(
   return { table, outcome: { changed: true, take } };
 }
 
-/** Fits rows to a schema; returns the error of the first offending cell if there is one. */
+/** Fits rows to a schema. Returns the error of the first offending cell, if there is one. */
 function fitRows(columns: ReadonlyMap<string, string>, given: readonly Cells[], mode: Mode): Fitted | string {
   const cells = given.flat();
   for (const [id, value] of cells) {
@@ -260,7 +324,7 @@ function withoutEmpty(cells: ReadonlyMap<string, Json>): Map<string, Json> {
   return new Map([...cells].filter(([, value]) => value !== null));
 }
 
-/** Rows, and for each the ID that it comes with; null: none. */
+/** Rows, and for each row the ID that it brings; null: none. */
 export interface Chunk {
   readonly rows: readonly Cells[];
   readonly ids: readonly (string | null)[];
@@ -280,7 +344,7 @@ export class ModelStashes {
     if (this.#chunks.delete(stash)) this.#ended.add(stash);
   }
 
-  /** Whether a stash of this name existed and has ended, with no new one since. */
+  /** Whether a stash of this name existed and has ended, and no new one has begun since. */
   hasEnded(stash: string): boolean {
     return this.#ended.has(stash);
   }

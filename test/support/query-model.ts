@@ -1,16 +1,16 @@
 /**
- * A simple reference implementation of queries (docs/spec/queries.md): evaluates them over rows as the interface
+ * A simple reference implementation of queries (docs/spec/queries.md): it evaluates them over rows as the interface
  * presents them.
  */
 import { itemOf, type Json } from './column-types.ts';
 
-export type Row = Readonly<Record<string, Json>>;
+export type QueriedRow = Readonly<Record<string, Json>>;
 export type Types = Readonly<Record<string, string>>;
 
 // oxlint-disable-next-line typescript/no-explicit-any -- filters as clients send them
 type Filter = any;
 
-/** What cells of a type are compared by: numbers, booleans, or texts; null if they have no order. */
+/** The value by which cells of a type are compared: a number, a boolean or a text; null if the type has no order. */
 function keyOf(value: Json, type: string): number | bigint | string | boolean {
   if (type === 'number') return value as number;
   if (type === 'boolean') return value as boolean;
@@ -34,7 +34,7 @@ export function isOrdered(type: string): boolean {
   return itemOf(type) === null && type !== 'json' && type !== 'duration';
 }
 
-/** Strings by code point, anything else by value. */
+/** Strings by code point, all other values by value. */
 function compare(a: Json, b: Json, type: string): number {
   const [x, y] = [keyOf(a, type), keyOf(b, type)];
   if (typeof x === 'string') return Math.sign(Buffer.compare(Buffer.from(x), Buffer.from(y as string)));
@@ -60,13 +60,13 @@ function isSame(a: Json, b: Json): boolean {
   );
 }
 
-/** Each character by itself, as the service does. */
+/** Each character by itself, as in the service. */
 function lower(text: string): string {
   return [...text].map((character) => character.toLowerCase()).join('');
 }
 
 /** Whether a row meets a filter. */
-export function meets(row: Row, filter: Filter, types: Types): boolean {
+export function meets(row: QueriedRow, filter: Filter, types: Types): boolean {
   if (filter.and !== undefined) return filter.and.every((part: Filter) => meets(row, part, types));
   if (filter.or !== undefined) return filter.or.some((part: Filter) => meets(row, part, types));
   if (filter.not !== undefined) return !meets(row, filter.not, types);
@@ -107,7 +107,7 @@ export function meets(row: Row, filter: Filter, types: Types): boolean {
 }
 
 /** Rows sorted by keys like `-amount`: empty cells last, ties in their order. */
-export function sorted(rows: readonly Row[], keys: readonly string[], types: Types): Row[] {
+export function sorted(rows: readonly QueriedRow[], keys: readonly string[], types: Types): QueriedRow[] {
   return rows.toSorted((a, b) => {
     for (const key of keys) {
       const descending = key.startsWith('-');
@@ -124,7 +124,7 @@ export function sorted(rows: readonly Row[], keys: readonly string[], types: Typ
   });
 }
 
-/** What groups show of a value. */
+/** How groups show a value. */
 function shown(value: Json, type: string): Json {
   if (type !== 'date' && type !== 'time' && type !== 'dateTime') return value;
   const moment = momentOf(type === 'time' ? `1970-01-01T${value as string}` : (value as string));
@@ -147,12 +147,12 @@ interface Aggregate {
 
 /** The groups of rows, in no order. */
 export function groups(
-  rows: readonly Row[],
+  rows: readonly QueriedRow[],
   groupBy: readonly string[],
   aggregate: readonly Aggregate[],
   types: Types,
 ): Record<string, Json>[] {
-  const byKey = new Map<string, Row[]>();
+  const byKey = new Map<string, QueriedRow[]>();
   for (const row of rows) {
     const key = JSON.stringify(
       groupBy.map((column) => (row[column] === undefined ? null : String(keyOf(row[column], types[column]!)))),
@@ -171,7 +171,7 @@ export function groups(
   }));
 }
 
-function valueOf(rows: readonly Row[], op: string, column: string | undefined, types: Types): Json {
+function valueOf(rows: readonly QueriedRow[], op: string, column: string | undefined, types: Types): Json {
   if (column === undefined) return rows.length;
   const type = types[column]!;
   const cells = rows.flatMap((row) => (row[column] === undefined ? [] : [row[column]]));

@@ -5,7 +5,7 @@ import type { ExpectedUpload } from '../../src/storage/files/file-store.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
 import { recordFact } from '../../src/log/record-fact.ts';
 import type { Team } from './api.ts';
-import { createUpload, picture } from './uploads.ts';
+import { postUpload, picture } from './uploads.ts';
 
 /** Records the creation of an upload in the log, with limits that differ from the settings of the service. */
 export async function recordUpload(
@@ -20,7 +20,7 @@ export async function recordUpload(
     uploadCreated({ teamId: team.id, uploadId, path: { appID: app }, members: picture, limits }),
     commandId,
   );
-  // A later request of the same team: once it is answered, the creation has been projected.
-  await createUpload(team.client);
+  // A later request of the same team. Once it is answered, the creation has been projected.
+  await postUpload(team.client);
   return { uploadId, contentType: picture.contentType, sizeMax: limits.sizeMax, expiresAt: log.now() + limits.lifeMs };
 }

@@ -5,16 +5,16 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
 /**
- * The fault of a request. `pass`: none. `lose`: the server gets the request, and the answer is lost. `cut`: half of the
+ * The fault of a request. `pass`: none. `lose`: the server gets the request, but the answer is lost. `cut`: half of the
  * answer's body arrives, then the connection breaks. `busy`: the server does not get the request, and the answer is
  * 503. `hold`: the request is held until the relay is closed.
  */
-export type Fault = 'pass' | 'lose' | 'cut' | 'busy' | 'hold';
+export type RelayFault = 'pass' | 'lose' | 'cut' | 'busy' | 'hold';
 
 interface Passed {
   readonly method: string;
   readonly path: string;
-  readonly fault: Fault;
+  readonly fault: RelayFault;
   /** The status of the server's answer; null if there was none. */
   readonly status: number | null;
 }
@@ -25,7 +25,7 @@ export class Relay {
   readonly #passed: Passed[] = [];
   #held = 0;
   /** Called for each request; `attempt` counts from 0 for each method and path. */
-  faultFor: (method: string, path: string, attempt: number) => Fault = () => 'pass';
+  faultFor: (method: string, path: string, attempt: number) => RelayFault = () => 'pass';
   readonly #attempts = new Map<string, number>();
 
   private constructor(target: string) {
@@ -100,7 +100,7 @@ export class Relay {
       }
       response.write(answer.body.subarray(0, Math.floor(answer.body.length / 2)), () => response.destroy());
     } catch {
-      // The client went away, or the server cannot be reached: the relay does not answer in either case.
+      // The client went away, or the server cannot be reached. In both cases the relay does not answer.
       note(null);
       response.destroy();
     }

@@ -1,7 +1,8 @@
 /** Requests and their rows for decision tests (decisions.ts), as plain values. */
+import { batch } from '../../commands/batch.ts';
 import type { Event, EventData } from '../../src/language/events/event.ts';
 import type { EventRows, RowSource } from '../../src/language/events/row-source.ts';
-import type { RowAddress } from '../../src/language/events/row-id.ts';
+import { formatRowId, type RowAddress } from '../../src/language/events/row-id.ts';
 import type { RowLimits, UploadLimits } from '../../src/language/events/limits.ts';
 import type { RequestedColumnChanges } from '../../src/language/events/table-events.ts';
 import type { StoredFile } from '../../src/language/events/upload-events.ts';
@@ -9,6 +10,7 @@ import { joinRowBodies } from '../../src/language/events/row-bodies.ts';
 import { findRowIdRuns } from '../../src/language/events/row-id-runs.ts';
 import { DelimitedRowReader } from '../../src/language/formats/delimited-row-reader.ts';
 import { JsonRowReader } from '../../src/language/formats/json-row-reader.ts';
+import { readBatch } from '../../src/language/formats/read-batch.ts';
 import { readPatchRow } from '../../src/language/formats/read-patch-row.ts';
 import { emptyProfile } from '../../src/language/values/build-profile.ts';
 import type { SchemaErrorMode } from '../../src/language/values/decide-schema.ts';
@@ -70,7 +72,7 @@ export function block(...rows: readonly string[]): Rows {
   return { source: { kind: 'block', ...carried, segmentId: 'segment' }, body };
 }
 
-/** The same rows, as they came when the first rule said what fits. */
+/** The same rows, as profiled by the first rule for fitting values. */
 export function ofFirstRule({ source, ...carried }: Rows): Rows {
   return { source: 'profile' in source ? { ...source, profile: { ...source.profile, rule: 1 } } : source, ...carried };
 }
@@ -140,6 +142,7 @@ export interface AskedTable extends Asked {
   readonly tablesMax?: number;
   readonly schema?: string;
   readonly apps?: readonly string[];
+  readonly key?: readonly string[];
 }
 
 /** Creates the table `made`. */
@@ -153,6 +156,7 @@ export function create({ source, ...carried }: Rows, asked: AskedTable = {}): Re
       name: 'Made',
       appsToLink: apps,
       columns: schema === undefined ? null : columnsFrom(schema),
+      ...(asked.key === undefined ? {} : { key: asked.key }),
       onSchemaError: mode,
       limits: { ...limitsOf(asked), ...(asked.tablesMax === undefined ? {} : { tablesMax: asked.tablesMax }) },
       rows: source,
@@ -171,13 +175,34 @@ export function patch(row: RowAddress, text: string, asked: Asked = {}): Request
   };
 }
 
+/** An operation of a batch: adds, patches or deletes a row. `ifMatch` guards the row. */
+export type BatchOperation =
+  | readonly ['add', row: string]
+  | readonly ['patch', row: RowAddress, text: string, ifMatch?: bigint]
+  | readonly ['delete', row: RowAddress, ifMatch?: bigint];
+
+export function batchOf(operations: readonly BatchOperation[], asked: Asked = {}): Request {
+  const { ifMatch = null, mode = 'abort' } = asked;
+  const listed = operations.map((operation) => {
+    if (operation[0] === 'add') return `{"op":"add","row":${operation[1]}}`;
+    const [op, row] = operation;
+    const [text, guard] = op === 'patch' ? [`,"row":${operation[2]}`, operation[3]] : ['', operation[2]];
+    return `{"op":"${op}","rowID":"${formatRowId(row)}"${text}${guard === undefined ? '' : `,"ifMatch":"${guard}"`}}`;
+  });
+  const read = readBatch(Buffer.from(`{"operations":[${listed.join(',')}],"onSchemaError":"${mode}"}`));
+  const limits = limitsOf(asked);
+  const data = batch({ teamId: 'team', tableId: 'table', ifMatch, body: read, limits });
+  return { data, body: read.block?.body };
+}
+
 export interface AskedPatch {
   readonly ifMatch?: bigint | null;
   readonly name?: string;
-  /** Pairs of a column ID and a display name; a list, so that IDs may repeat. */
+  /** Pairs of a column ID and a display name. It is a list, so that IDs may repeat. */
   readonly columns?: readonly (readonly [id: string, displayName: string | null])[];
   /** Changes of columns: by default none. */
   readonly changes?: Partial<RequestedColumnChanges>;
+  readonly key?: readonly string[] | null;
 }
 
 const noChanges: RequestedColumnChanges = {
@@ -190,7 +215,7 @@ const noChanges: RequestedColumnChanges = {
   tried: null,
 };
 
-export function patchTable({ ifMatch = null, name, columns = [], changes }: AskedPatch): Request {
+export function patchTable({ ifMatch = null, name, columns = [], changes, key }: AskedPatch): Request {
   return {
     data: {
       type: 'TablePatchRequested',
@@ -199,6 +224,7 @@ export function patchTable({ ifMatch = null, name, columns = [], changes }: Aske
       ifMatch,
       name: name ?? null,
       columns: columns.map(([id, displayName]) => ({ id, displayName })),
+      ...(key === undefined ? {} : { key }),
       ...(changes === undefined ? {} : { columnChanges: { ...noChanges, ...changes } }),
     },
   };

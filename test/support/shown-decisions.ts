@@ -9,16 +9,16 @@ import type { SchemaColumn } from '../../src/language/values/table-schema.ts';
 import { here, type Change } from './decisions.ts';
 
 /**
- * A decision as one line: the refusal, or `ok` and the ETag; then its changes, in order. A table is shown with what is
- * unusual only: a version that is not the event's, a schema or widening that is. What is counted is left out:
- * quotas.test.ts is about that.
+ * A decision as one line: the refusal, or `ok` and the ETag; then its changes, in order. Of a table only unusual
+ * properties are shown: a version that is not the event's, and a schema or widening that is. Counts are left out,
+ * because quotas.test.ts tests them.
  */
 export function shown({ outcome, changes }: Decision<Change>, at: LogPlace = here): string {
   const others = changes.filter((change) => change.kind !== 'usage');
   return [shownOutcome(outcome), ...others.map((change) => shownChange(change, at))].join(' | ');
 }
 
-function shownOutcome(outcome: Decision['outcome']): string {
+export function shownOutcome(outcome: Decision['outcome']): string {
   if (outcome.status === 'refused') return `${outcome.refusal.type}: ${outcome.refusal.message}`;
   return outcome.etag === undefined ? 'ok' : `ok ${outcome.etag}`;
 }
@@ -48,6 +48,12 @@ function shownChange(change: Exclude<Change, UsageChange>, at: LogPlace): string
       const ids = change.ids?.map((id, at) => (id === null ? '' : `${id} `) + change.bodies[at]!) ?? change.bodies;
       return [`rows ${change.extent.version}[${change.first}]`, ...ids].join(' ');
     }
+    case 'keys':
+      return `keys ${[...change.freed.map((text) => `-${text}`), ...change.taken.map(([text]) => `+${text}`)].join(' ')}`;
+    case 'keyRuns':
+      return `keys of ${change.runs.parts.length} parts`;
+    case 'endedKey':
+      return `key of ${change.since} ended`;
     case 'row':
       return `row ${change.extent.version}[${change.index}] ${change.body ?? 'deleted'}`;
     case 'bodyBlock':

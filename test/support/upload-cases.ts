@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import type { ApiOfFile } from './api.ts';
 import { outcomeOf } from './client.ts';
-import { complete, createUpload, picture, sendBytes, upload } from './uploads.ts';
+import { complete, postUpload, picture, sendBytes, upload } from './uploads.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** The answers to bytes that should not be sent; they depend on the receiver. */
+/** The answers to bytes that should not be sent. They depend on the receiver. */
 interface SendOutcomes {
   /** For a completed upload, and for one that was given up. */
   readonly completed: string;
@@ -19,9 +19,9 @@ interface SendOutcomes {
 }
 
 export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcomes): void {
-  test('bytes that are sent and completed have a public URL', async () => {
+  test('bytes get a public URL when they are sent and completed', async () => {
     const bytes = randomBytes(300_000);
-    const created = await createUpload(client());
+    const created = await postUpload(client());
     expect(created.id).toMatch(uuid);
     expect(outcomeOf(await complete(client(), created))).toBe('409 upload_incomplete');
     expect(await sendBytes(created, bytes)).toBe('200');
@@ -39,8 +39,8 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
     expect(Buffer.from(await (await fetch(url)).arrayBuffer()).equals(bytes)).toBe(true);
   });
 
-  test('of bytes that are sent several times the last count', async () => {
-    const created = await createUpload(client());
+  test('when bytes are sent several times, the last ones count', async () => {
+    const created = await postUpload(client());
     expect(await sendBytes(created, 'first, and longer')).toBe('200');
     expect(await sendBytes(created, 'second')).toBe('200');
     const { url } = (await complete(client(), created)).json.data;
@@ -53,7 +53,7 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
     expect([file.status, file.headers.get('content-length'), await file.text()]).toEqual([200, '0', '']);
   });
 
-  test('a part of a file, and its head', async () => {
+  test('a client can read a part of a file, and only its headers', async () => {
     const { url } = await upload(client(), '0123456789');
     const part = await fetch(url, { headers: { range: 'bytes=3-5' } });
     expect([part.status, part.headers.get('content-range'), await part.text()]).toEqual([206, 'bytes 3-5/10', '345']);
@@ -65,8 +65,8 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
     ]);
   });
 
-  test('of several completions at once all have the same answer', async () => {
-    const created = await createUpload(client());
+  test('several completions at once all get the same answer', async () => {
+    const created = await postUpload(client());
     await sendBytes(created, 'bytes');
     const answers = await Promise.all(Array.from({ length: 8 }, () => complete(client(), created)));
     expect(new Set(answers.map(({ json }) => new URL(json.data.url).pathname)).size).toBe(1);
@@ -78,20 +78,20 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
       ['of another type', { 'content-type': 'image/jpeg' }],
       ['without a type', { 'content-type': '' }],
     ])('%s are refused', async (_what, headers) => {
-      const created = await createUpload(client());
+      const created = await postUpload(client());
       expect(await sendBytes(created, 'bytes', headers)).toBe(outcomes.otherType);
       expect(outcomeOf(await complete(client(), created))).toBe('409 upload_incomplete');
     });
 
     test('for the URL of another upload are refused', async () => {
-      const [created, other] = [await createUpload(client()), await createUpload(client())];
+      const [created, other] = [await postUpload(client()), await postUpload(client())];
       const location = created.location.replace(created.id, other.id);
       expect(await sendBytes({ location }, 'bytes')).toBe(outcomes.changed);
       expect(outcomeOf(await complete(client(), other))).toBe('409 upload_incomplete');
     });
 
-    test('that stop in the middle do not arrive', async () => {
-      const created = await createUpload(client());
+    test('do not arrive when they stop in the middle', async () => {
+      const created = await postUpload(client());
       const cut = new ReadableStream({
         start: (controller) => controller.enqueue(randomBytes(1000)),
         pull: (controller) => controller.error(new Error('the client has gone')),
@@ -102,8 +102,8 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
   });
 
   describe('a completion', () => {
-    test('by another team, in another app, or of what never was, is 404', async () => {
-      const created = await createUpload(client());
+    test('by another team, in another app, or of an unknown upload is 404', async () => {
+      const created = await postUpload(client());
       await sendBytes(created, 'bytes');
       const stranger = (await api().createTeam()).client;
       expect(outcomeOf(await complete(stranger, created))).toBe('404 upload_not_found');
@@ -115,11 +115,11 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
       expect(outcomeOf(await complete(client(), created))).toBe('200');
     });
 
-    test('of more than the plan allows is 402, and the file is gone', async () => {
+    test('beyond the plan is 402, and the file is gone', async () => {
       const team = await api().createTeam();
       await team.setPlan({ uploadBytesMax: 10 });
       const first = await upload(team.client, '12345678');
-      const second = await createUpload(team.client);
+      const second = await postUpload(team.client);
       await sendBytes(second, '123');
       expect(outcomeOf(await complete(team.client, second))).toBe('402 payment_required');
       expect(outcomeOf(await complete(team.client, second))).toBe('404 upload_not_found');
@@ -128,10 +128,10 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
       expect((await fetch(first.url)).status).toBe(200);
     });
 
-    test('of two at the edge of the plan one passes', async () => {
+    test('passes for one of two at the edge of the plan', async () => {
       const team = await api().createTeam();
       await team.setPlan({ uploadBytesMax: 100 });
-      const created = await Promise.all(Array.from({ length: 6 }, () => createUpload(team.client)));
+      const created = await Promise.all(Array.from({ length: 6 }, () => postUpload(team.client)));
       for (const one of created) await sendBytes(one, 'x'.repeat(30));
       const outcomes = (await Promise.all(created.map((one) => complete(team.client, one)))).map(outcomeOf).toSorted();
       expect(outcomes).toEqual([
@@ -144,10 +144,10 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
       ]);
     });
 
-    test('and a creation of a suspended team are 402, and so are its files until it is resumed', async () => {
+    test('and a creation of a suspended team are 402, and so are its files until the team is resumed', async () => {
       const team = await api().createTeam();
       const file = await upload(team.client, 'bytes');
-      const created = await createUpload(team.client);
+      const created = await postUpload(team.client);
       await sendBytes(created, 'bytes');
       await team.suspend();
       expect(outcomeOf(await team.client.post('/apps/shop/uploads', picture))).toBe('402 payment_required');

@@ -13,7 +13,7 @@ import { outcomeOf } from './client.ts';
 import { sleepUntil } from './server.ts';
 import { createTable } from './tables.ts';
 import { hour, lifeMs, nameOf, openMax, statusOf, type File, type UploadLife } from './upload-life.ts';
-import { complete, createUpload, picture, sendBytes, upload, withdraw } from './uploads.ts';
+import { complete, postUpload, picture, sendBytes, upload, withdraw } from './uploads.ts';
 
 interface LifeOfTest extends ApiOfFile {
   operator(): Service;
@@ -24,7 +24,7 @@ interface LifeOfTest extends ApiOfFile {
   openOther(): Promise<FileStore>;
 }
 
-/** The answers to bytes that arrive after their upload has expired; they depend on the receiver. */
+/** The answers to bytes that arrive after their upload has expired. They depend on the receiver. */
 interface LifeOutcomes {
   readonly late: string;
 }
@@ -33,8 +33,8 @@ export function describeUploadLife(
   { api, client, operator, life, leave, openOther }: LifeOfTest,
   outcomes: LifeOutcomes,
 ): void {
-  test('an upload that is not completed in its time cannot be completed any more, ends once somebody says so, and its bytes are gone', async () => {
-    const [sent, empty] = [await createUpload(client()), await createUpload(client())];
+  test('an upload that is not completed in time can no longer be completed, ends with the next check, and its bytes are gone', async () => {
+    const [sent, empty] = [await postUpload(client()), await postUpload(client())];
     expect(await sendBytes(sent, 'bytes')).toBe('200');
     expect(await life().stored()).toContain(sent.id);
     const { expires } = await life().rowOf(empty);
@@ -51,10 +51,10 @@ export function describeUploadLife(
     expect([held.has(sent.id), held.has(empty.id)]).toEqual([false, false]);
   });
 
-  test('an upload is open until maintenance has seen that its time is over, and a team has at most so many of these', async () => {
+  test('an expired upload stays open until maintenance has seen it, and counts to the limit of open uploads', async () => {
     const { client: owner } = await api().createTeam();
     const created = [];
-    while (created.length < openMax) created.push(await createUpload(owner));
+    while (created.length < openMax) created.push(await postUpload(owner));
     const next = await owner.post('/apps/shop/uploads', picture);
     expect([outcomeOf(next), next.json.error.message]).toEqual([
       '400 limit_exceeded',
@@ -70,12 +70,12 @@ export function describeUploadLife(
     ]);
   });
 
-  test('a file that no row names is deleted after its time, and the plan has room again', async () => {
+  test('a file that no row names is deleted after its time, and no longer counts to the plan', async () => {
     const team = await api().createTeam();
     await team.setPlan({ uploadBytesMax: 10 });
     const file = await upload(team.client, '12345678');
     const { since } = await life().rowOf(file);
-    const refused = await createUpload(team.client);
+    const refused = await postUpload(team.client);
     await sendBytes(refused, '12345678');
     expect(outcomeOf(await complete(team.client, refused))).toBe('402 payment_required');
     expect(await life().stored()).toContain(nameOf(file));
@@ -88,7 +88,7 @@ export function describeUploadLife(
     await upload(team.client, '1234567890');
   });
 
-  test('a file that is withdrawn is gone at once, its bytes with the next maintenance, and the plan has room again', async () => {
+  test('a withdrawn file is gone at once, its bytes with the next maintenance, and it no longer counts to the plan', async () => {
     const team = await api().createTeam();
     await team.setPlan({ uploadBytesMax: 10 });
     const file = await upload(team.client, '12345678');
@@ -96,7 +96,7 @@ export function describeUploadLife(
     expect(outcomeOf(await withdraw(team.client, file))).toBe('200');
     expect(await statusOf(file)).toBe(404);
     expect(outcomeOf(await complete(team.client, file))).toBe('404 upload_not_found');
-    // Rows keep what they say.
+    // Rows keep the URL as text.
     expect(await team.client.rows(table.id)).toMatchObject([{ n: file.url }]);
     const other = await upload(team.client, '1234567890');
     await createTable(team.client, [{ n: other.url }], { n: 'uri' });
@@ -106,12 +106,12 @@ export function describeUploadLife(
     expect(await statusOf(other)).toBe(200);
   });
 
-  test('an upload that is given up is open no more, and its bytes are gone with the next maintenance', async () => {
+  test('an upload that is given up is no longer open, and its bytes are gone with the next maintenance', async () => {
     const { client: owner } = await api().createTeam();
-    const sent = await createUpload(owner);
+    const sent = await postUpload(owner);
     expect(await sendBytes(sent, 'bytes')).toBe('200');
-    const empty = await createUpload(owner);
-    for (let open = 2; open < openMax; open += 1) await createUpload(owner);
+    const empty = await postUpload(owner);
+    for (let open = 2; open < openMax; open += 1) await postUpload(owner);
     for (const one of [sent, empty]) {
       expect(outcomeOf(await withdraw(owner, one))).toBe('200');
       expect(outcomeOf(await complete(owner, one))).toBe('404 upload_not_found');
@@ -126,13 +126,13 @@ export function describeUploadLife(
     expect(await life().stored()).not.toContain(sent.id);
   });
 
-  test('what several say at once counts once', async () => {
+  test('concurrent checks of an upload count once', async () => {
     const team = await api().createTeam();
     await team.setPlan({ uploadBytesMax: 300 });
     const files: File[] = [];
     // Enough files that the work takes several steps.
     for (let count = 0; count < 30; count += 1) files.push(await upload(team.client, '0123456789'));
-    const full = await createUpload(team.client);
+    const full = await postUpload(team.client);
     await sendBytes(full, '0');
     expect(outcomeOf(await complete(team.client, full))).toBe('402 payment_required');
     const maintenanceOfAll = [life().newMaintenance(), life().newMaintenance(), life().newMaintenance()];
@@ -148,7 +148,7 @@ export function describeUploadLife(
     expect(rows).toEqual([{ bytes: 0 }]);
   });
 
-  test('what is said too early, or of another team, changes nothing', async () => {
+  test('a check that comes too early, or for another team, changes nothing', async () => {
     const { log } = operator();
     const team = await api().createTeam();
     const [open, closed] = [await life().createLasting(team), await life().createLasting(team)];
@@ -156,7 +156,7 @@ export function describeUploadLife(
     const file = { ...closed, url: (await complete(team.client, closed)).json.data.url };
     const before = [await life().rowOf(open), await life().rowOf(file)];
     const early = life().newMaintenance({ settleDelay: -2 * hour });
-    // Nor are events appended without end.
+    // Maintenance does not append such events without end.
     await sleepUntil(async () => !(await early.endDue()), 'nothing more is due');
     const stranger = await api().createTeam();
     for (const { id } of [open, file]) await recordFact(log, checkUpload(stranger.id, id));
@@ -182,7 +182,7 @@ export function describeUploadLife(
     expect(await statusOf(kept)).toBe(200);
   });
 
-  describe("bytes that are nobody's", () => {
+  describe('bytes that belong to no upload', () => {
     /** Leaves bytes for an unknown upload, and a sealed file of it. */
     async function leaveOrphans(store: FileStore): Promise<readonly string[]> {
       const unknown = randomUUID();
@@ -192,10 +192,10 @@ export function describeUploadLife(
       return [unknown, name];
     }
 
-    test('are removed when they are old, and nothing else', async () => {
+    test('are removed when they are old, and nothing else is', async () => {
       const file = await upload(client(), 'bytes');
       await createTable(client(), [{ n: file.url }], { n: 'string' });
-      // The received bytes of a completed upload belong to nobody.
+      // The received bytes of a completed upload belong to no upload.
       const orphans = [...(await leaveOrphans(life().store)), file.id];
       const left = async (): Promise<readonly string[]> => {
         const held = await life().stored();
@@ -210,10 +210,10 @@ export function describeUploadLife(
           return { ...bounds, end: bounds.end + 1n };
         },
       };
-      // The read model is behind the log, which may know of more uploads.
+      // The read model is behind the log, which may have more uploads.
       await life().removeOrphans({ orphanAge: -60_000, log: behind as EventLog });
       expect(await left()).toEqual(orphans);
-      const open = await createUpload(client());
+      const open = await postUpload(client());
       await sendBytes(open, 'on their way');
       await life().removeOrphans({ orphanAge: -60_000 });
       expect(await left()).toEqual([]);
@@ -222,7 +222,7 @@ export function describeUploadLife(
       expect(new URL((await complete(client(), file)).json.data.url).pathname).toBe(new URL(file.url).pathname);
     });
 
-    test('stay in a store of another log, which each pass warns of once', async () => {
+    test('stay in a store of another log, and each pass logs one warning', async () => {
       const other = await openOther();
       const lines: string[] = [];
       const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
@@ -242,7 +242,7 @@ export function describeUploadLife(
       }
     });
 
-    test("are looked for in a store that is nobody's yet, which is this log's from then on", async () => {
+    test('are removed from a store without an owner, which then belongs to this log', async () => {
       const other = await openOther();
       try {
         await leaveOrphans(other);

@@ -8,8 +8,8 @@ export interface CreatedUpload {
 
 export const picture = { contentType: 'image/png', fileName: 'photo.png' };
 
-/** Throws if it is not created. */
-export async function createUpload(client: Client, body: object = picture, app = 'shop'): Promise<CreatedUpload> {
+/** Throws if the upload is not created. */
+export async function postUpload(client: Client, body: object = picture, app = 'shop'): Promise<CreatedUpload> {
   const answer = await client.post(`/apps/${app}/uploads`, body);
   if (answer.status !== 200) throw new Error(answer.text);
   return { id: answer.json.data.uploadID, location: answer.json.data.uploadLocation };
@@ -30,7 +30,7 @@ export async function sendBytes(
   } as RequestInit);
   const text = await response.text();
   if (response.ok) return text === '' ? String(response.status) : `${response.status} with a body`;
-  // An S3 has error formats of its own.
+  // An S3 has its own error formats.
   return response.headers.get('content-type')!.includes('json')
     ? `${response.status} ${JSON.parse(text).error.type}`
     : String(response.status);
@@ -56,7 +56,7 @@ export async function upload(
   bytes: Uint8Array | string,
   body: typeof picture = picture,
 ): Promise<CreatedUpload & { readonly url: string }> {
-  const created = await createUpload(client, body);
+  const created = await postUpload(client, body);
   const sent = await sendBytes(created, bytes, { 'content-type': body.contentType });
   if (sent !== '200') throw new Error(sent);
   const answer = await complete(client, created);

@@ -1,3 +1,4 @@
+export type { Changed, RowOperation, WhereOptions } from './batch.ts';
 export {
   Columns,
   type ChangeTypeOptions,

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement, type SubmitEvent } from 'react';
 import type { ColumnMisfits, Table, TableDescription, Version } from '../../../clients/typescript/src/index.ts';
 import { columnTypes, nameOfType, textOfType, titleOf, typeOfText } from '../tables/column-types.ts';
 import { renameTable } from '../tables/guarded-table.ts';
@@ -106,7 +106,7 @@ function AddDialog(props: ColumnDialogProps): ReactElement {
   const { problem, isBusy, work } = useWork(props);
   const [type, setType] = useState('string');
 
-  function add(event: FormEvent<HTMLFormElement>): void {
+  function add(event: SubmitEvent<HTMLFormElement>): void {
     event.preventDefault();
     const id = new FormData(event.currentTarget).get('id') as string;
     void work(() => table.columns.add([{ id, type: typeOfText(type) }]));
@@ -140,7 +140,7 @@ function RenameDialog(props: ColumnDialogProps): ReactElement {
   const { problem, isBusy, work } = useWork(props);
   const [seen] = useState(description);
 
-  function rename(event: FormEvent<HTMLFormElement>): void {
+  function rename(event: SubmitEvent<HTMLFormElement>): void {
     event.preventDefault();
     const title = (new FormData(event.currentTarget).get('title') as string).trim();
     const displayName = title === '' || title === column.id ? null : title;
@@ -195,7 +195,7 @@ function TypeDialog(props: ColumnDialogProps): ReactElement {
   });
   const misfits = trial.data?.misfits ?? null;
 
-  function change(event: FormEvent<HTMLFormElement>): void {
+  function change(event: SubmitEvent<HTMLFormElement>): void {
     event.preventDefault();
     const { version } = trial.data!;
     void work(async () => {

@@ -1,21 +1,20 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement, type SubmitEvent } from 'react';
 import type { PlanChange, Team } from '../../../clients/typescript/src/index.ts';
 import { namesOfQuotas } from '../activity/names.ts';
 import { QuotaLine, QuotaList } from '../activity/quota-line.tsx';
 import { useSession } from '../session/service.ts';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { describeError } from '../ui/describe-error.ts';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, FormEnd } from '../ui/dialog.tsx';
 import { showTime } from '../ui/format.ts';
 import { numberOfText } from '../ui/number-of-text.ts';
 import { useNotices } from '../ui/notices.tsx';
-import { Problem } from '../ui/problem.tsx';
 import { useTitle } from '../ui/use-title.ts';
 import { Part } from '../ui/part.tsx';
 import { TeamTokens } from './tokens.tsx';
 
-/** A team: what it uses, its plan and its tokens. */
+/** The page of a team: its use of quotas, its plan and its tokens. */
 export function TeamPage({ teamID }: { readonly teamID: string }): ReactElement {
   const {
     tablog: { operator },
@@ -50,7 +49,7 @@ export function TeamPage({ teamID }: { readonly teamID: string }): ReactElement 
         {({ suspended, quarantinedSince, quotas }) => (
           <>
             {suspended && (
-              <p className="problem">Suspended: its requests, and the addresses of its files, are refused.</p>
+              <p className="problem">Suspended: the service refuses its requests and the addresses of its files.</p>
             )}
             {quarantinedSince !== null && <p className="problem">In quarantine since {showTime(quarantinedSince)}.</p>}
             <QuotaList>
@@ -72,7 +71,7 @@ export function TeamPage({ teamID }: { readonly teamID: string }): ReactElement 
             act(operator.suspend(teamID));
           }}
         >
-          <p>Its requests, and the addresses of its files, are refused until somebody resumes it.</p>
+          <p>The service refuses its requests and the addresses of its files until an operator resumes it.</p>
         </ConfirmDialog>
       )}
       {isPlanning && (
@@ -82,7 +81,7 @@ export function TeamPage({ teamID }: { readonly teamID: string }): ReactElement 
   );
 }
 
-/** Limits of the plan; an empty one is not set, so that the service's own holds. */
+/** The limits of the plan. An empty one is not set, so that the default of the service applies. */
 function PlanDialog({
   team: { id, quotas },
   onClose,
@@ -97,7 +96,7 @@ function PlanDialog({
   } = useSession();
   const [problem, setProblem] = useState<string | null>(null);
 
-  async function save(event: FormEvent<HTMLFormElement>): Promise<void> {
+  async function save(event: SubmitEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     try {
@@ -120,20 +119,14 @@ function PlanDialog({
   return (
     <Dialog title="Plan" onClose={onClose}>
       <form onSubmit={(event) => void save(event)}>
-        <p>A limit that is empty is not set: then the limit of the service holds, if it has one.</p>
+        <p>If you leave a limit empty, the limit of the service applies, if it has one.</p>
         {Object.entries(quotas).map(([name, { max, setBy }]) => (
           <label key={name}>
             {namesOfQuotas[name] ?? name}{' '}
             <input name={name} type="number" min={0} step={1} defaultValue={setBy === 'plan' ? (max ?? '') : ''} />
           </label>
         ))}
-        {problem !== null && <Problem>{problem}</Problem>}
-        <footer>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button className="primary">Save</button>
-        </footer>
+        <FormEnd problem={problem} action="Save" onCancel={onClose} />
       </form>
     </Dialog>
   );

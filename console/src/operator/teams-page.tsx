@@ -1,18 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement, type SubmitEvent } from 'react';
 import { Link, useLocation } from 'wouter';
 import { useSession } from '../session/service.ts';
 import { describeError } from '../ui/describe-error.ts';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, FormEnd } from '../ui/dialog.tsx';
 import { showBytes, showNumber } from '../ui/format.ts';
 import { List } from '../ui/list.tsx';
-import { Problem } from '../ui/problem.tsx';
 import { useTitle } from '../ui/use-title.ts';
 import { Part } from '../ui/part.tsx';
 
 const askEveryMs = 5000;
 
-/** All teams, and what they use. */
+/** All teams, and their use of quotas. */
 export function TeamsPage(): ReactElement {
   useTitle('Teams');
   const { tablog } = useSession();
@@ -25,7 +24,7 @@ export function TeamsPage(): ReactElement {
     refetchInterval: askEveryMs,
   });
 
-  function create(event: FormEvent<HTMLFormElement>): void {
+  function create(event: SubmitEvent<HTMLFormElement>): void {
     event.preventDefault();
     const name = new FormData(event.currentTarget).get('name') as string;
     tablog.operator.createTeam(name).then(
@@ -72,13 +71,7 @@ export function TeamsPage(): ReactElement {
             <label>
               Name <input name="name" required autoFocus />
             </label>
-            {problem !== null && <Problem>{problem}</Problem>}
-            <footer>
-              <button type="button" onClick={() => setCreating(false)}>
-                Cancel
-              </button>
-              <button className="primary">Create</button>
-            </footer>
+            <FormEnd problem={problem} action="Create" onCancel={() => setCreating(false)} />
           </form>
         </Dialog>
       )}

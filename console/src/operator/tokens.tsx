@@ -1,15 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
-import { useMemo, useState, type FormEvent, type ReactElement } from 'react';
+import { useMemo, useState, type ReactElement, type SubmitEvent } from 'react';
 import type { OperatorToken, Token } from '../../../clients/typescript/src/index.ts';
 import { serviceUrl, useSession } from '../session/service.ts';
 import { ConfirmDialog } from '../ui/confirm-dialog.tsx';
 import { describeError } from '../ui/describe-error.ts';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, FormEnd } from '../ui/dialog.tsx';
 import { showTime } from '../ui/format.ts';
 import { List } from '../ui/list.tsx';
 import { numberOfText } from '../ui/number-of-text.ts';
 import { useNotices } from '../ui/notices.tsx';
-import { Problem } from '../ui/problem.tsx';
 import { useTitle } from '../ui/use-title.ts';
 import { Part } from '../ui/part.tsx';
 import { namesOfTokens } from './token-names.ts';
@@ -54,13 +53,13 @@ export function OperatorTokensPage(): ReactElement {
   );
 }
 
-/** The service names a token that comes without a name. */
+/** Omits an empty name, so that the service makes one. */
 function nameOf(name: string): { readonly name?: string } {
   return name === '' ? {} : { name };
 }
 
 interface Wanted {
-  /** Empty: none. */
+  /** Empty: no name. */
   readonly name: string;
   readonly expires: string | null;
   readonly readOnly: boolean;
@@ -72,7 +71,7 @@ interface TokensProps {
   readonly id: string;
   readonly ofTeam: boolean;
   readonly list: () => Promise<readonly (Token | OperatorToken)[]>;
-  /** Resolves to the secret. */
+  /** Resolves with the secret. */
   readonly create: (wanted: Wanted) => Promise<string>;
 }
 
@@ -141,7 +140,7 @@ function Tokens({ title, id, ofTeam, list, create }: TokensProps): ReactElement 
             revoke(revoking.id);
           }}
         >
-          <p>Programs that use this token are refused from now on. It cannot become valid again.</p>
+          <p>From then on, the service refuses programs that use this token. This cannot be undone.</p>
         </ConfirmDialog>
       )}
       {isCreating && (
@@ -179,7 +178,7 @@ function NewTokenDialog({
   const [secret, setSecret] = useState<string | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
 
-  async function make(event: FormEvent<HTMLFormElement>): Promise<void> {
+  async function make(event: SubmitEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const textOf = (name: string): string => (form.get(name) as string | null) ?? '';
@@ -203,7 +202,7 @@ function NewTokenDialog({
     <Dialog title="New token" onClose={onClose}>
       {secret !== null ? (
         <>
-          <p>It is shown once. Whoever has it, or the link, may do all that it allows.</p>
+          <p>This page shows the token only once. Anybody who has the token or the link can use it.</p>
           <label>
             Token <input readOnly value={secret} onFocus={({ target }) => target.select()} />
           </label>
@@ -235,13 +234,7 @@ function NewTokenDialog({
               App (empty: all of the team) <input name="appID" />
             </label>
           )}
-          {problem !== null && <Problem>{problem}</Problem>}
-          <footer>
-            <button type="button" onClick={onClose}>
-              Cancel
-            </button>
-            <button className="primary">Create</button>
-          </footer>
+          <FormEnd problem={problem} action="Create" onCancel={onClose} />
         </form>
       )}
     </Dialog>

@@ -1,9 +1,8 @@
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement, type SubmitEvent } from 'react';
 import type { NewColumn } from '../../../clients/typescript/src/index.ts';
 import { useSession } from '../session/service.ts';
 import { describeError } from '../ui/describe-error.ts';
-import { Dialog } from '../ui/dialog.tsx';
-import { Problem } from '../ui/problem.tsx';
+import { Dialog, FormEnd } from '../ui/dialog.tsx';
 import { columnTypes, typeOfText } from './column-types.ts';
 
 interface Draft {
@@ -12,7 +11,7 @@ interface Draft {
   readonly type: string;
 }
 
-/** Creates an empty table with columns. Tables with rows are made of files. */
+/** Creates an empty table with columns. (Tables with rows come from files.) */
 export function NewTable({
   onClose,
   onCreated,
@@ -26,7 +25,7 @@ export function NewTable({
   const change = (key: number, changes: Partial<Draft>): void =>
     setColumns(columns.map((column) => (column.key === key ? { ...column, ...changes } : column)));
 
-  async function create(event: FormEvent<HTMLFormElement>): Promise<void> {
+  async function create(event: SubmitEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
     const name = new FormData(event.currentTarget).get('name') as string;
     try {
@@ -44,7 +43,7 @@ export function NewTable({
     <Dialog title="New table" onClose={onClose}>
       <form onSubmit={(event) => void create(event)}>
         <p>
-          To start from a file, close this, and drop the file on the page or use <b>Import a file</b>.
+          To start from a file, close this dialog, then drop the file on the page or use <b>Import a file</b>.
         </p>
         <label>
           Name <input name="name" required autoFocus maxLength={1024} />
@@ -86,13 +85,7 @@ export function NewTable({
             Add a column
           </button>
         </fieldset>
-        {problem !== null && <Problem>{problem}</Problem>}
-        <footer>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button className="primary">Create</button>
-        </footer>
+        <FormEnd problem={problem} action="Create" onCancel={onClose} />
       </form>
     </Dialog>
   );

@@ -4,18 +4,18 @@ import { parseRow } from '../../../src/language/values/row-text.ts';
 import { compareCells } from '../../../src/log/compare/compare-cells.ts';
 import type { Differences } from '../../../src/log/compare/differences.ts';
 import { extentLabels, selectExtents, type ComparedExtent } from './extents.ts';
-import { queryAfter, type Comparison, type Position } from '../../../src/log/compare/comparison.ts';
+import { queryAfter, type CompareSnapshots, type ComparisonKey } from '../../../src/log/compare/comparison.ts';
 import { merge, positionOf } from '../../../src/log/compare/merge.ts';
 import type { Snapshot } from '../../../src/log/compare/snapshot.ts';
 import {
   areStoredAlike,
   readWindows,
   RowPresenter,
-  type PresentedRow,
-  type StoredRows,
+  type VisibleRow,
+  type WindowRows,
   type Window,
 } from './stored-rows.ts';
-import { bytesAtOnce, countAtOnce, rowBytesOf, rowsAtOnce } from './windows.ts';
+import { bytesPerWindow, countAtOnce, rowBytesOf, rowsPerWindow } from './windows.ts';
 
 const extentsAtOnce = 500;
 
@@ -26,7 +26,7 @@ const extentsAtLeast = 20;
 type WindowPair = readonly [expected: Window, found: Window];
 
 /** Compares all extents, and all rows that readers can reach. Counts tables and undeleted rows. */
-export const compareRows: Comparison = async (expected, found, differences, after) => {
+export const compareRows: CompareSnapshots = async (expected, found, differences, after) => {
   const { rows, next } = await new RowComparison(expected, found, differences).run(after);
   if (next !== null) return { counts: { rows }, next };
   const [tables] = await found.query<{ count: number }>('select count(*)::int4 from tables where not deleted');
@@ -51,7 +51,7 @@ class RowComparison {
   }
 
   /** Compares the extents after a position, until a snapshot is old. `rows`: the number of undeleted rows. */
-  async run(after: Position | null): Promise<{ readonly rows: number; readonly next: Position | null }> {
+  async run(after: ComparisonKey | null): Promise<{ readonly rows: number; readonly next: ComparisonKey | null }> {
     const { text, values } = queryAfter(selectExtents, extentLabels.keys, after);
     const extents = merge(
       this.#expected.stream<ComparedExtent>(text, extentsAtOnce, values),
@@ -59,7 +59,7 @@ class RowComparison {
       extentLabels.keys,
     );
     let compared = 0;
-    let next: Position | null = null;
+    let next: ComparisonKey | null = null;
     for await (const pair of extents) {
       compareCells(extentLabels, pair, this.#differences);
       const [expected, found] = pair;
@@ -86,7 +86,8 @@ class RowComparison {
       });
       const pair = [windowOf(expected), windowOf(found)] as const;
       const count = Math.max(pair[0].count, pair[1].count);
-      if (this.#rows + count > rowsAtOnce || this.#bytes + count * rowBytes > bytesAtOnce) await this.#compareWindows();
+      if (this.#rows + count > rowsPerWindow || this.#bytes + count * rowBytes > bytesPerWindow)
+        await this.#compareWindows();
       this.#pairs.push(pair);
       this.#rows += count;
       this.#bytes += count * rowBytes;
@@ -119,8 +120,8 @@ class RowComparison {
   /** Compares row by row, as the rows are presented. */
   async #compareRows(
     [expectedWindow, foundWindow]: WindowPair,
-    expected: StoredRows,
-    found: StoredRows,
+    expected: WindowRows,
+    found: WindowRows,
   ): Promise<void> {
     const [expectedRows, foundRows] = await Promise.all([
       this.#presenters[0].present(expectedWindow, expected),
@@ -139,7 +140,7 @@ class RowComparison {
     }
   }
 
-  #compareRow(what: string, expected: PresentedRow | undefined, found: PresentedRow | undefined): void {
+  #compareRow(what: string, expected: VisibleRow | undefined, found: VisibleRow | undefined): void {
     const differences = this.#differences;
     if (!expected || !found) {
       if (expected || found) differences.add(what, expected && 'it to be there', found && 'it');
@@ -157,7 +158,7 @@ class RowComparison {
   }
 }
 
-function readable(rows: ReadonlyMap<number, PresentedRow> | null): string {
+function readable(rows: ReadonlyMap<number, VisibleRow> | null): string {
   return rows === null ? 'rows that cannot be read (no schema, or a line feed in a body)' : 'rows';
 }
 

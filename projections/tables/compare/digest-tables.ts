@@ -7,12 +7,12 @@ import type { Snapshot } from '../../../src/log/compare/snapshot.ts';
 import { rememberedAnswers } from '../ended-generations.ts';
 import { generationLife } from '../tables.garbage.ts';
 import { extentLabels, selectExtentsOf, type DigestedExtent } from './extents.ts';
-import { readWindows, RowPresenter, type StoredRows, type Window } from './stored-rows.ts';
-import { bytesAtOnce, countAtOnce, rowBytesOf, rowsAtOnce } from './windows.ts';
+import { readWindows, RowPresenter, type WindowRows, type Window } from './stored-rows.ts';
+import { bytesPerWindow, countAtOnce, rowBytesOf, rowsPerWindow } from './windows.ts';
 
 /** How many extents are listed at once, and how many extents or rows have digests in memory at once. */
 const extentsAtOnce = 500;
-const rowsKeptAtOnce = 10 * rowsAtOnce;
+const rowsKeptAtOnce = 10 * rowsPerWindow;
 
 /** How many generations were replaced so recently that readers or repeated answers can still reach a part of them. */
 const generationsSince = (life: number): string => `(select count(*) from generations ended
@@ -53,7 +53,7 @@ class TableDigests {
   #pending: PendingExtent[] = [];
   #windows: PendingWindow[] = [];
   /** The windows that Postgres reads while earlier rows are hashed. */
-  #reading: { readonly windows: readonly PendingWindow[]; readonly stored: Promise<StoredRows[]> } | null = null;
+  #reading: { readonly windows: readonly PendingWindow[]; readonly stored: Promise<WindowRows[]> } | null = null;
   #rowsPending = 0;
   #bytesPending = 0;
   #rowsUnkept = 0;
@@ -83,7 +83,7 @@ class TableDigests {
     this.#pending.push(pending);
     if (isRead) await this.#addWindows(pending);
     if (this.#pending.length >= extentsAtOnce || this.#rowsUnkept >= rowsKeptAtOnce) await this.#finish();
-    else if (this.#rowsPending >= rowsAtOnce || this.#bytesPending >= bytesAtOnce) await this.#readWindows();
+    else if (this.#rowsPending >= rowsPerWindow || this.#bytesPending >= bytesPerWindow) await this.#readWindows();
   }
 
   async #addWindows(of: PendingExtent): Promise<void> {
@@ -92,7 +92,7 @@ class TableDigests {
     const countMax = countAtOnce(rowBytes);
     for (let start = 0; start < extent.rows; start += countMax) {
       const count = Math.min(countMax, extent.rows - start);
-      if (this.#rowsPending + count > rowsAtOnce || this.#bytesPending + count * rowBytes > bytesAtOnce)
+      if (this.#rowsPending + count > rowsPerWindow || this.#bytesPending + count * rowBytes > bytesPerWindow)
         await this.#readWindows();
       this.#windows.push({ of, window: { extent, start, count } });
       this.#rowsPending += count;
@@ -129,7 +129,7 @@ class TableDigests {
     this.#onRowsRead(before.windows.reduce((sum, { window }) => sum + window.count, 0));
   }
 
-  async #hashRows(hash: Hash, window: Window, stored: StoredRows): Promise<void> {
+  async #hashRows(hash: Hash, window: Window, stored: WindowRows): Promise<void> {
     const rows = await this.#presenter.present(window, stored);
     if (rows === null) {
       hash.update(JSON.stringify([window.start, 'unreadable', stored.bodies]));

@@ -14,7 +14,7 @@ export interface Window {
 }
 
 /** The rows of a window. Each list has an entry per row, in order, or is null if all its entries would be null. */
-export interface StoredRows {
+export interface WindowRows {
   readonly extent: ComparedExtent;
   readonly start: number;
   /** The bodies in the segment, joined by line feeds, including those of patched or deleted rows. */
@@ -37,7 +37,7 @@ interface StoredChanges {
 }
 
 /** A row as a client sees it. */
-export interface PresentedRow {
+export interface VisibleRow {
   readonly version: bigint;
   /** Null: deleted. */
   readonly body: string | null;
@@ -74,8 +74,8 @@ const selectRows = `
   ) changed
   order by place`;
 
-export async function readWindows(side: Snapshot, windows: readonly Window[]): Promise<StoredRows[]> {
-  const rows = await side.query<Omit<StoredRows, 'extent' | 'start'>>(selectRows, [
+export async function readWindows(side: Snapshot, windows: readonly Window[]): Promise<WindowRows[]> {
+  const rows = await side.query<Omit<WindowRows, 'extent' | 'start'>>(selectRows, [
     windows.map(({ extent }) => String(extent.key)),
     windows.map(({ start }) => start),
     windows.map(({ count }) => count),
@@ -84,7 +84,7 @@ export async function readWindows(side: Snapshot, windows: readonly Window[]): P
 }
 
 /** Whether two windows certainly read alike. If false, the rows must be presented to find out. */
-export function areStoredAlike(a: StoredRows, b: StoredRows): boolean {
+export function areStoredAlike(a: WindowRows, b: WindowRows): boolean {
   return (
     a.indexes === null &&
     b.indexes === null &&
@@ -98,7 +98,7 @@ export function areStoredAlike(a: StoredRows, b: StoredRows): boolean {
 }
 
 /** The stored bodies of changed rows do not count: on one side they may have been erased. */
-function haveSameBodies(a: StoredRows, b: StoredRows): boolean {
+function haveSameBodies(a: WindowRows, b: WindowRows): boolean {
   if (a.bodies === b.bodies) return true;
   if (a.changes === null || a.start !== b.start) return false;
   const [ofA, ofB] = [a.bodies.split('\n'), b.bodies.split('\n')];
@@ -106,7 +106,7 @@ function haveSameBodies(a: StoredRows, b: StoredRows): boolean {
   return ofA.length === ofB.length && ofA.every((body, at) => body === ofB[at] || changed.has(at));
 }
 
-function haveSameEntries(a: StoredRows['tailVersions'], b: StoredRows['tailVersions']): boolean {
+function haveSameEntries(a: WindowRows['tailVersions'], b: WindowRows['tailVersions']): boolean {
   if (a === null || b === null) return a === b;
   return a.length === b.length && a.every((entry, at) => entry === b[at]);
 }
@@ -122,7 +122,7 @@ export class RowPresenter {
   }
 
   /** The rows of a window by index; null if the schema for reading them is missing, or a body contains a line feed. */
-  async present(window: Window, stored: StoredRows): Promise<ReadonlyMap<number, PresentedRow> | null> {
+  async present(window: Window, stored: WindowRows): Promise<ReadonlyMap<number, VisibleRow> | null> {
     const { extent, indexes, tailVersions, changes } = stored;
     const presenterFor = await this.#presentersFor(extent);
     const bodies = indexes?.length === 0 || window.count === 0 ? [] : stored.bodies.split('\n');
@@ -135,7 +135,7 @@ export class RowPresenter {
       return null;
     const changeAt = new Map(changes?.indexes.map((index, at) => [index, at]));
     const present = presenterOfForm(extent.form, presenterFor);
-    const rows = new Map<number, PresentedRow>();
+    const rows = new Map<number, VisibleRow>();
     for (const [at, text] of bodies.entries()) {
       const index = indexes?.[at] ?? window.start + at;
       const change = changeAt.get(index);

@@ -2,8 +2,8 @@
 import type { ComparedExtent } from './extents.ts';
 
 /** How many rows, or about how many bytes of rows, are read at once. */
-export const rowsAtOnce = 10_000;
-export const bytesAtOnce = 8 * 1024 * 1024;
+export const rowsPerWindow = 10_000;
+export const bytesPerWindow = 8 * 1024 * 1024;
 
 /** An upper bound of the bytes of a row, on average over the extent. */
 export function rowBytesOf({ changed, bytes, rows, rowBytesMax }: ComparedExtent): number {
@@ -12,5 +12,5 @@ export function rowBytesOf({ changed, bytes, rows, rowBytesMax }: ComparedExtent
 
 /** How many rows of this size are read at once, at least one. */
 export function countAtOnce(rowBytes: number): number {
-  return Math.max(1, Math.min(rowsAtOnce, Math.floor(bytesAtOnce / rowBytes)));
+  return Math.max(1, Math.min(rowsPerWindow, Math.floor(bytesPerWindow / rowBytes)));
 }

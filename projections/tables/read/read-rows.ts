@@ -1,7 +1,7 @@
 /** Converts the result of the SQL in shown-rows.ts: each body as the schema presents it. */
 import type { PresenterFor } from '../../../src/language/values/presentation.ts';
 import type { Extent, StoredRow } from '../table.ts';
-import { changedForm, formOf, presenterOfForm } from './stored-body.ts';
+import { changedForm, bodyFormOf, presenterOfForm } from './stored-body.ts';
 
 /** Consecutive existing rows of an extent, as `rowsBetween` returns them. Each list has an entry per row. */
 export interface RowsOfPart {
@@ -11,7 +11,7 @@ export interface RowsOfPart {
   readonly first: number | null;
   /** The bodies, joined by line feeds. */
   readonly bodies: string | null;
-  /** How the bodies that are no changes are stored; null: they need no conversion. */
+  /** How the bodies in the segment are stored; null: they need no conversion. */
   readonly form: string | null;
   /**
    * The indexes, and the versions of changes. Null: no row of the extent was changed, so the indexes are consecutive.
@@ -82,7 +82,7 @@ export function toStoredRow(extent: Extent, found: FoundRow): StoredRow {
   if (storedBody === null)
     throw new Error(`row ${index} of extent ${extent.key} has no body: the read model is damaged`);
   const version = tailVersion ?? extent.version;
-  return { extent, index, version, body: storedBody, form: formOf(extent), isChange: false };
+  return { extent, index, version, body: storedBody, form: bodyFormOf(extent), isChange: false };
 }
 
 /** A row that was patched, or deleted (`body` null), at this version. */

@@ -13,7 +13,7 @@ import type { Extent } from '../table.ts';
 type StoredBodies = Pick<Extent, 'presented' | 'cells' | 'schemaVersion' | 'wrap' | 'rule'>;
 
 /** How the unchanged bodies of an extent are stored. */
-export function formOf({ presented, cells, schemaVersion: decidedAt, wrap, rule }: StoredBodies): BodyForm {
+export function bodyFormOf({ presented, cells, schemaVersion: decidedAt, wrap, rule }: StoredBodies): BodyForm {
   return presented === null ? { stored: receivedForm(cells), decidedAt, wrap, rule } : changedForm(presented);
 }
 

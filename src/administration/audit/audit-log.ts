@@ -52,7 +52,7 @@ export type AuditDetails = Record<string, unknown>;
 
 interface Action {
   readonly action: AuditAction;
-  /** Members that say who performs the action. */
+  /** Members that identify who performs the action. */
   readonly who: object;
   readonly details: AuditDetails;
   /** The `result` of the line for an error of the work. */

@@ -1,8 +1,8 @@
 /**
- * Notes of the jobs that teams were told of, so that they can be listed: outside of the log and the read model, because
- * no decision reads them. They say what was asked for; what became of it is in its outcome. Noted in the background, so
- * that no answer waits for it: the notes of the last moment are lost with their process, and their jobs are known by
- * their IDs only.
+ * Notes about jobs, for the list of a team's jobs. They are outside of the log and the read model, because no decision
+ * reads them. A note describes the request of a job; the outcome has its result. Notes are written in the background,
+ * so that no answer waits for them. If a process is killed, its last notes are lost, and clients can find those jobs
+ * only by their IDs.
  */
 import type pg from 'pg';
 import type { Logger } from 'pino';
@@ -10,20 +10,20 @@ import { advisoryLocks } from '../../storage/database/advisory-locks.ts';
 import { inTransaction } from '../../storage/database/transaction.ts';
 
 const schema = 'tablog_jobs';
-/** `team_id`, `not_after`, `command_id` and what was asked for. */
+/** `team_id`, `not_after`, `command_id`, and a description of the request. */
 export const jobNotes = `${schema}.jobs`;
 
-/** How long notes are gathered, in milliseconds. */
+/** How long notes are collected before they are written, in milliseconds. */
 const gatherMs = 200;
 
 /**
- * How many notes one statement writes, how many wait at most while Postgres is away, and how many are removed at once.
+ * How many notes one statement writes, how many may wait while Postgres is away, and how many one statement removes.
  */
 const writtenAtOnce = 1000;
 const waitingMax = 10_000;
 const removedAtOnce = 2000;
 
-/** What a client asked for. */
+/** The request of a job. */
 export interface JobNote {
   readonly teamId: string;
   /** The deadline of its event (src/storage/security/job-id.ts), in milliseconds of log time. */
@@ -32,10 +32,10 @@ export interface JobNote {
   readonly jobId: string;
   /** The ID of the operation in the OpenAPI document. */
   readonly operation: string;
-  /** The app of the token it was asked with; null: the token is for the whole team. */
+  /** The app of the request's token; null: the token is for the whole team. */
   readonly appId: string | null;
   readonly tableId: string | null;
-  /** The stash whose rows are imported, or that is written to. */
+  /** The stash that is imported or written to. */
   readonly stashId: string | null;
 }
 
@@ -44,9 +44,9 @@ type JobPlace = Pick<JobNote, 'notAfter' | 'commandId'>;
 
 interface JobsAsked {
   readonly teamId: string;
-  /** Only what was asked for with tokens of this app; null: all. */
+  /** Only jobs of tokens of this app; null: all jobs. */
   readonly appId: string | null;
-  /** The oldest that count, by `notAfter`. */
+  /** The lowest `notAfter` to include. */
   readonly since: number;
   /** Null: from the newest on. */
   readonly before: JobPlace | null;
@@ -67,12 +67,13 @@ export async function createJobNotes(pool: pg.Pool): Promise<void> {
     await client.query(
       `create index if not exists jobs_of_apps on ${jobNotes} (team_id, app_id, not_after, command_id) where app_id is not null`,
     );
-    // Almost nothing to write, and enough to find what is old: notes come in order of time.
+    // A BRIN index costs almost nothing to write, and is enough to find old notes, because notes arrive in the order of
+    // time.
     await client.query(`create index if not exists jobs_by_time on ${jobNotes} using brin (not_after)`);
   });
 }
 
-/** Removes some of the notes from before this `notAfter`. Resolves to whether there may be more. */
+/** Removes up to 2,000 notes with a lower `notAfter`. Resolves to whether there may be more. */
 export async function forgetJobs(pool: pg.Pool, before: number): Promise<boolean> {
   const { rowCount } = await pool.query(
     `delete from ${jobNotes} where ctid = any (array(select ctid from ${jobNotes} where not_after < $1 limit ${removedAtOnce}))`,
@@ -96,7 +97,7 @@ interface JobNotesOptions {
 
 export class JobNotes {
   readonly #options: JobNotesOptions;
-  #waiting: JobNote[] = [];
+  readonly #waiting: JobNote[] = [];
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
 
@@ -104,13 +105,13 @@ export class JobNotes {
     this.#options = options;
   }
 
-  /** Notes a job soon. While Postgres is away for long, some are lost. */
+  /** Notes a job within 200 ms. If Postgres is away for long, further notes are dropped. */
   add(note: JobNote): void {
     if (this.#waiting.length < waitingMax) this.#waiting.push(note);
     this.#writeLater();
   }
 
-  /** A team's jobs, newest first, this process's latest among them. Rejects when Postgres is away. */
+  /** A team's jobs, newest first, including the latest ones of this process. Rejects when Postgres is away. */
   async list({ teamId, appId, since, before, limit }: JobsAsked): Promise<JobNote[]> {
     await this.#write();
     const { rows } = await this.#options.pool.query<JobNote>(
@@ -138,7 +139,7 @@ export class JobNotes {
     this.#timer ??= setTimeout(() => void this.#write(), gatherMs);
   }
 
-  /** Never rejects: what could not be written is tried again later. */
+  /** Writes the waiting notes. Never rejects: notes that could not be written are tried again later. */
   #write(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -160,7 +161,10 @@ export class JobNotes {
           ),
         );
       } catch (error) {
-        logger.warn({ err: error }, 'jobs could not be noted, and are not listed yet; it is tried again');
+        logger.warn(
+          { err: error },
+          'notes about jobs could not be written, so lists of jobs lack them; another attempt follows',
+        );
         this.#writeLater();
         return;
       }

@@ -1,11 +1,11 @@
 /**
- * Each query engine has a folder of its own in one that processes may share, also on several machines. It is touched
- * while it is used, so that one whose process was killed can be told.
+ * Each query engine has its own folder within a folder that processes may share, also across machines. The engine
+ * touches its folder while it runs, so that others recognize the folder of a killed process.
  */
 import { readdir, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** How often a folder is touched, and after how long it counts as abandoned, in milliseconds. */
+/** Interval of touching a folder, and the age from which a folder counts as abandoned, in milliseconds. */
 export const touchedEveryMs = 60_000;
 const abandonedAfterMs = 5 * touchedEveryMs;
 
@@ -18,7 +18,7 @@ export async function touchFolder(path: string): Promise<void> {
 export async function removeAbandonedFolders(parent: string): Promise<void> {
   for (const name of await readdir(parent).catch(() => [])) {
     const path = join(parent, name);
-    // Somebody else may have removed it.
+    // Another process may have removed it.
     const touched = await stat(path).then(
       ({ mtimeMs }) => mtimeMs,
       () => Infinity,

@@ -1,4 +1,4 @@
-/** Asks a query process over HTTP. */
+/** Sends requests to a query process over HTTP. */
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -6,14 +6,14 @@ import type { Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import type { EngineAddress } from './engine-addresses.ts';
 
-/** How long a connection to the query process of another API may take, in milliseconds. */
+/** Time limit for connecting to the query process of another API, in milliseconds. */
 const connectMs = 5000;
 
-/** The query was refused, with an error type of the interface. */
+/** The engine refused the query. `type` is an error type of the interface. */
 export class EngineRefusal extends Error {
   override readonly name = 'EngineRefusal';
   readonly type: string;
-  /** After how many seconds it may be asked again; null if that makes no difference. */
+  /** After how many seconds the query may be repeated; null: repeating it does not help. */
   readonly retryAfter: number | null;
 
   constructor(type: string, message: string, retryAfter: number | null = null, options: ErrorOptions = {}) {
@@ -28,7 +28,7 @@ export class EngineGone extends Error {
   override readonly name = 'EngineGone';
 }
 
-/** Nobody listens where a query process was, or another process does. */
+/** No process listens at the address of a query process any more, or another one does. */
 export class EngineReplaced extends EngineGone {}
 
 export interface Answering {
@@ -47,7 +47,7 @@ export async function post(
   for (;;) {
     const request = httpRequest(`${url}${path}`, { method: 'POST', headers: { authorization: secret }, signal });
     try {
-      // Once there is a response, that ends with the error too.
+      // Later errors also end the response, so ignore them here.
       request.on('error', () => undefined);
       request.once('socket', (socket) => limitConnecting(socket));
       request.end(text);
@@ -55,8 +55,8 @@ export async function post(
       await checkStatus(response.statusCode!, response);
       return { response, headers: response.headers as Record<string, string> };
     } catch (error) {
-      // The process may have closed an idle connection at the moment at which the request was sent on it. If it has
-      // ended, the next connection says so.
+      // The process may have closed the idle connection just when the request was sent: try again. If the process has
+      // ended, the next connection fails.
       if (!request.reusedSocket || !isBrokenConnection(error) || signal.aborted) throw problemOf(error, signal);
     }
   }
@@ -66,18 +66,21 @@ function isBrokenConnection(error: unknown): boolean {
   return ['ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
-/** Rejects if the answer is an error, as its body says. */
+/** Rejects unless the status is 200: with EngineReplaced for 403, otherwise with the EngineRefusal in the body. */
 export async function checkStatus(status: number, body: Readable): Promise<void> {
   if (status === 200) return;
   if (status === 403) {
     body.resume();
-    throw new EngineReplaced('Another query engine listens there by now.');
+    throw new EngineReplaced('Another query engine listens at that address by now.');
   }
   const { type, message } = (await json(body)) as { readonly type: string; readonly message: string };
   throw new EngineRefusal(type, message);
 }
 
-/** What an error on the way to a query process, or back, means. */
+/**
+ * Converts an error of a request to EngineReplaced or EngineGone. Returns refusals and errors after an abort as they
+ * are.
+ */
 export function problemOf(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof EngineRefusal || error instanceof EngineGone || signal.aborted) return error;
   if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED')
@@ -85,7 +88,7 @@ export function problemOf(error: unknown, signal: AbortSignal): unknown {
   return new EngineGone('The query engine ended while it answered.', { cause: error });
 }
 
-/** A machine that is gone answers nothing. */
+/** Limits connecting, because a machine that is down does not answer. */
 function limitConnecting(socket: Socket): void {
   if (!socket.connecting) return;
   const late = setTimeout(() => socket.destroy(new Error('the query engine cannot be reached')), connectMs);

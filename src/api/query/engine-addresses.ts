@@ -1,6 +1,6 @@
 /**
- * Where the query engines of all processes are, in Postgres: a page of a query is asked of the engine that holds its
- * continuation. Outside of the log and of the read model, because an engine lives no longer than its process.
+ * The addresses of all query engines, in Postgres: a further page of a query must come from the engine that holds its
+ * continuation. They are outside of the log and the read model, because an engine lives no longer than its process.
  */
 import type pg from 'pg';
 import { advisoryLocks } from '../../storage/database/advisory-locks.ts';
@@ -9,19 +9,19 @@ import { inTransaction } from '../../storage/database/transaction.ts';
 const schema = 'tablog_queries';
 const engines = `${schema}.engines`;
 
-/** How often a running engine is noted again, in milliseconds, and how long one counts that was not. */
+/** Interval of noting a running engine again, in milliseconds, and how long a note is valid. */
 export const notedEveryMs = 60_000;
 const notedFor = '5 minutes';
 
-/** How an engine is asked. */
+/** The address and the secret for requests to an engine. */
 export interface EngineAddress {
   /** Such as `http://10.0.0.7:41234`. */
   readonly url: string;
-  /** What requests must bring in the header `authorization`. */
+  /** The value that requests must have in the header `authorization`. */
   readonly secret: string;
 }
 
-/** An engine as all processes know it. */
+/** An engine as noted in Postgres. */
 export interface NotedEngine extends EngineAddress {
   /** A UUID. */
   readonly id: string;
@@ -40,7 +40,7 @@ export async function createEngineAddresses(pool: pg.Pool): Promise<void> {
   });
 }
 
-/** Notes that an engine runs, and forgets those that nobody has noted for a while. */
+/** Notes that an engine runs, and deletes the notes of engines that were not noted for a while. */
 export async function noteEngine(pool: pg.Pool, { id, url, machine, secret }: NotedEngine): Promise<void> {
   await pool.query(
     `insert into ${engines} (id, url, machine, secret, noted_at) values ($1, $2, $3, $4, now()) on conflict (id) do update set noted_at = now()`,
@@ -49,7 +49,7 @@ export async function noteEngine(pool: pg.Pool, { id, url, machine, secret }: No
   await pool.query(`delete from ${engines} where noted_at < now() - interval '${notedFor}'`);
 }
 
-/** Null if there is no such engine, or it cannot be reached from this machine. */
+/** The address of an engine; null if there is no such engine, or if this machine cannot reach it. */
 export async function findEngine(pool: pg.Pool, id: string, machine: string): Promise<EngineAddress | null> {
   const { rows } = await pool.query<EngineAddress>(
     `select url, secret from ${engines} where id = $1 and coalesce(machine, $2) = $2`,

@@ -1,48 +1,49 @@
 /**
- * Reads a file that an engine sends over HTTP, into memory that is used again and again: bytes that come as new buffers
- * would make the collector of garbage mark the whole heap every few MiB, which takes longer than to pass them on. So
- * this reads the socket, and HTTP, by itself.
+ * Reads a file that an engine sends over HTTP into memory that is reused. With a new buffer for each read, V8's garbage
+ * collector would mark the whole heap every few MiB, which takes longer than passing the bytes on. So this module reads
+ * the socket and parses HTTP by itself.
  */
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { EngineAddress } from './engine-addresses.ts';
 
-/** The most bytes that are read at once. */
+/** The maximum number of bytes of one read. */
 const readBytesMax = 128 * 1024;
 
-/** How many bytes of parts may wait in the file. */
+/** The high-water mark of the file's stream, in bytes. */
 const waitingBytesMax = 64 * 1024;
 
 /**
- * Reads take places in so much memory, one after the other. A part is overwritten once so many bytes came after it:
- * more than may wait in the file, and in a stream that it is piped to, by their high-water marks.
+ * The size of the reused memory, in bytes. Reads fill it one after the other and then start over. So a part is
+ * overwritten after this many further bytes, which is more than the high-water marks of the file and of the stream that
+ * it is piped to.
  */
 export const fileMemoryBytes = 2 * 1024 * 1024;
 
 const lineFeed = 0x0a;
 
-/** How the engine began to answer. */
+/** The status and the headers of the answer. */
 interface Head {
   readonly status: number;
-  /** By names in small letters. */
+  /** By names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
- * The body of an answer, to be piped: what it gave is overwritten later. Ends with an error if the engine did not send
+ * The body of an answer. Pipe it on: its parts are overwritten later. Ends with an error if the engine does not send
  * all of it.
  */
 export class EngineFile extends Readable {
   readonly #socket: Socket;
   readonly #memory = Buffer.allocUnsafeSlow(fileMemoryBytes);
   readonly #head = Promise.withResolvers<Head>();
-  /** Where in the memory the next read goes. */
+  /** The position of the next read in the memory. */
   #at = 0;
-  /** What has come of a line: of the head, or between chunks of the body. */
+  /** The beginning of an incomplete line, of the head or between chunks of the body. */
   #line = '';
-  /** The lines of the head; null: it has come. */
+  /** The lines of the head so far; null once the head is complete. */
   #lines: string[] | null = [];
-  /** How many bytes of a chunk are to come. */
+  /** How many bytes of the present chunk are still to come. */
   #left = 0;
   #isComplete = false;
 
@@ -59,10 +60,10 @@ export class EngineFile extends Readable {
     });
     this.#socket.on('error', (error) => this.destroy(error));
     this.#socket.on('close', () => {
-      // What is complete may not have been read yet.
+      // If the body is complete, its reader may still be reading.
       if (!this.#isComplete) this.destroy(new Error('the connection ended before the file'));
     });
-    // Whoever asked learns it from `open`, or from the file.
+    // `open` or the file reports the failure.
     this.#head.promise.catch(() => undefined);
   }
 
@@ -76,10 +77,10 @@ export class EngineFile extends Readable {
     body: object,
     signal: AbortSignal,
   ): Promise<Head & { readonly file: EngineFile }> {
-    // A stream does not end by a signal that has aborted before it is made.
+    // A stream ignores a signal that aborted before the stream was created.
     signal.throwIfAborted();
     const file = new EngineFile(address, signal);
-    // Who reads it is told of failures too.
+    // The reader of the file gets errors as well.
     file.on('error', () => undefined);
     const text = JSON.stringify(body);
     file.#socket.write(
@@ -99,7 +100,7 @@ export class EngineFile extends Readable {
     done(error);
   }
 
-  /** Takes what has been read. Returns whether more is to be. */
+  /** Takes the bytes of a read. Returns false to pause the socket. */
   #take(bytes: Buffer): boolean {
     this.#at = this.#at + bytes.length + readBytesMax > fileMemoryBytes ? 0 : this.#at + bytes.length;
     let wantsMore = true;
@@ -128,10 +129,10 @@ export class EngineFile extends Readable {
       else this.#lines.push(line);
       return;
     }
-    // Behind a chunk, and behind the last one.
+    // The empty line after a chunk.
     if (line === '') return;
     if (!/^[0-9a-f]+$/i.test(line)) {
-      this.destroy(new Error('the engine sent what is no chunk'));
+      this.destroy(new Error('the engine sent an invalid chunk'));
       return;
     }
     this.#left = Number.parseInt(line, 16);

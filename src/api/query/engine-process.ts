@@ -24,30 +24,27 @@ import {
 
 const main = fileURLToPath(new URL('engine/main.ts', import.meta.url));
 
-/** The heap of the process. What it copies goes through it in parts of some MiB. */
+/** The heap of the process. Rows to copy pass through it in parts of a few MiB. */
 const heapMiB = 160;
 
-/** The most resident memory of the process besides that of DuckDB. The service ends a process that takes more. */
+/** Resident memory that the process may take in addition to DuckDB's. The service ends a process that takes more. */
 const besidesBytes = 512 * 2 ** 20;
 
 /**
- * The private memory that a process may map besides the memory of DuckDB. Its threads, its code and the pages that
- * allocators keep are 1.2 GB of that, of which little is resident. So for SQL this bounds single values only, such as a
- * text of a gigabyte: the query that makes one fails, and nothing else does. Other queries make no such values, and
- * allocators keep more of what copies of many columns took.
+ * Private memory that a process may map in addition to DuckDB's. 1.2 GB of it are threads, code and pages that
+ * allocators keep, of which little is resident. So for SQL this limits only single values, such as a text of a
+ * gigabyte: the query that creates one fails, and nothing else does. Other queries create no such values, but copies of
+ * many columns make allocators keep more pages.
  */
 const mappedBytes: Readonly<Record<ProcessKind, number>> = { sql: 1792 * 2 ** 20, queries: 2560 * 2 ** 20 };
 
-/** Each query takes a thread of Node's pool while it runs, and files need some too. */
+/** The size of Node's thread pool. Each query holds a thread while it runs, and file operations need some too. */
 const threadsOfPool = 32;
 
-/** How long it may take to start, in milliseconds. */
+/** How long the process may take to start, in milliseconds. */
 const startMs = 40_000;
 
-/**
- * Signals by which a process ends that has crashed. SIGKILL is none of them: operators send it, too, and so does the
- * kernel, to whichever process is large.
- */
+/** Signals that count as a crash. SIGKILL does not: operators send it, and so does the kernel when memory runs out. */
 const crashes: ReadonlySet<NodeJS.Signals | null> = new Set([
   'SIGSEGV',
   'SIGABRT',
@@ -58,25 +55,25 @@ const crashes: ReadonlySet<NodeJS.Signals | null> = new Set([
   'SIGSYS',
 ]);
 
-/** The reason of a process that the service ends because it needs it no more. */
+/** The reason for ending a process that the service no longer needs. */
 const closed = 'closed';
 
 /**
- * What bounds the memory of a query process on this system: `watch`: the service reads its resident memory and ends it;
- * `rlimit`: RLIMIT_DATA.
+ * The mechanisms that limit the memory of a query process on this system. `watch`: the service reads its resident
+ * memory and ends it. `rlimit`: RLIMIT_DATA.
  */
 export const boundsInForce: readonly ('watch' | 'rlimit')[] =
   process.platform === 'linux' ? ['watch', 'rlimit'] : ['watch'];
 
 /** How a process has ended. */
 export interface ProcessExit {
-  /** Of the engine. */
+  /** The ID of the engine. */
   readonly id: string;
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** Why the service ended it; null if it ended by itself, or somebody else ended it. */
+  /** Why the service ended the process; null if the process ended by itself, or if somebody else ended it. */
   readonly reason: string | null;
-  /** Whether a query may have ended it. */
+  /** Whether a query may have caused the end. */
   readonly isCrash: boolean;
 }
 
@@ -84,23 +81,23 @@ export interface EngineProcessOptions extends Omit<
   EngineSettings,
   'id' | 'secret' | 'folder' | 'logLevel' | 'residentBytesMax' | 'mappedBytesMax'
 > {
-  /** The folder in which each process has one for its copies of tables. */
+  /** The parent of the folders in which processes keep copies of tables. */
   readonly folder: string;
-  /** Whether it connects to Postgres as a role of its own. */
+  /** Whether the process connects to Postgres with its own role. */
   readonly hasOwnRole: boolean;
   readonly logger: Logger;
-  /** Called with what the process says while it runs. */
+  /** Called with each message of the running process. */
   readonly onMessage: (message: EngineMessage) => void;
   /** Called once, when the process has ended. */
   readonly onExit: (exit: ProcessExit) => void;
 }
 
 export class EngineProcess {
-  /** How this process reaches it. */
+  /** The address for requests of this process. */
   readonly address: EngineAddress;
-  /** How all others do. */
+  /** The address for other processes. */
   readonly noted: NotedEngine;
-  /** Resolves when it has ended. */
+  /** Resolves when the process has ended. */
   readonly exited: Promise<unknown>;
   readonly #child: ChildProcess;
   readonly #folder: string;
@@ -129,12 +126,12 @@ export class EngineProcess {
     this.exited = exited;
   }
 
-  /** The most bytes of resident memory that a process may take. */
+  /** The limit of a process's resident memory, in bytes. */
   static residentBytesMax({ memoryBytesMax }: Pick<EngineProcessOptions, 'memoryBytesMax'>): number {
     return memoryBytesMax + besidesBytes;
   }
 
-  /** Resolves when it takes requests. */
+  /** Starts a process. Resolves when it accepts requests. Rejects if it ends or takes too long. */
   static async launch({
     onMessage,
     onExit,
@@ -153,7 +150,7 @@ export class EngineProcess {
     const child = spawn(
       '/bin/sh',
       [
-        // A core dump would have rows of teams.
+        // No core dumps: they would contain rows of teams.
         '-c',
         `ulimit -c 0; ${process.platform === 'linux' ? `ulimit -d ${limitKiB} && ` : ''}exec "$@"`,
         'sh',
@@ -161,17 +158,19 @@ export class EngineProcess {
         `--max-old-space-size=${heapMiB}`,
         '--max-semi-space-size=8',
         '--expose-gc',
-        // The threads of DuckDB need the processors: helpers of the collector would wait for these, and it for them.
+        // DuckDB's threads use all processors: helper threads of the garbage collector would wait for them, and delay
+        // it.
         '--single-threaded-gc',
-        // What is allocated while it marks in steps counts as used until the next time: while rows are copied it would
-        // mark all the time, which took a third of the thread. The kind is for those who look at a list of processes.
+        // While marking is incremental, everything allocated meanwhile counts as used until the next marking. While
+        // rows are copied, V8 would mark all the time, which took a third of the thread. The last argument, the kind,
+        // only shows in process lists.
         '--no-incremental-marking',
         main,
         settings.kind,
       ],
       {
-        // A session of its own: in that of the service, its priority would not count against a Postgres in another
-        // session (engine/give-way.ts).
+        // The process for SQL gets its own session: within the service's session, its priority would not count against
+        // a Postgres in another session (engine/give-way.ts).
         detached: settings.kind === 'sql',
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
         env: { ...processEnvironment(process.env, hasOwnRole), UV_THREADPOOL_SIZE: String(threadsOfPool) },
@@ -190,7 +189,7 @@ export class EngineProcess {
     const exited = once(child, 'exit');
     child.on('exit', (code, signal) => {
       watch?.close();
-      // Copies are of no use to the next one. What cannot be removed now is later.
+      // The next process cannot use these copies. If the removal fails, a later start removes the folder.
       void rm(folder, { recursive: true, force: true }).catch(() => undefined);
       const isCrash =
         reason === null
@@ -198,9 +197,9 @@ export class EngineProcess {
           : reason !== closed;
       onExit({ id, code, signal, reason, isCrash });
     });
-    const ended = exited.then(() => Promise.reject(new Error('it ended while it started')));
+    const ended = exited.then(() => Promise.reject(new Error('the query process ended while it was starting')));
     try {
-      // Not as arguments, which every user of the machine sees.
+      // Do not pass the settings as arguments, which every user of the machine can see.
       child.send({
         ...settings,
         id,
@@ -237,13 +236,13 @@ export class EngineProcess {
     }
   }
 
-  /** Tells it something while it runs. */
+  /** Sends a message to the process. */
   send(message: CancelSql): void {
-    // One that ends meanwhile need not be told.
+    // Ignore errors: a process that ends meanwhile does not need the message.
     if (this.#child.connected) this.#child.send(message, () => undefined);
   }
 
-  /** Ends it. */
+  /** Ends the process, and removes its folder. */
   async close(): Promise<void> {
     this.#end(closed);
     await this.exited;
@@ -255,7 +254,10 @@ function isEveryAddress(host: string): boolean {
   return host === '0.0.0.0' || host === '::';
 }
 
-/** An address at which other machines reach this one. If it has none, only its own processes do. */
+/**
+ * An address at which other machines reach this one. Without one, the loopback address, which only its own processes
+ * reach.
+ */
 function addressOfMachine(): string {
   const addresses = Object.values(networkInterfaces())
     .flatMap((named) => named ?? [])

@@ -1,21 +1,21 @@
-/** A query process that is started when it is first asked, and anew when it has ended. */
+/** A query process that starts at the first query, and again after it has ended. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EngineGone } from './ask-process.ts';
 import { EngineProcess, type EngineProcessOptions, type ProcessExit } from './engine-process.ts';
 import type { EngineUse } from './protocol.ts';
 
 interface KeptProcessOptions extends EngineProcessOptions {
-  /** Called when a process takes requests, before it gets the first one. If this rejects, the process is ended. */
+  /** Called when a process accepts requests, before it gets the first one. If it rejects, the process is ended. */
   readonly onReady: (started: EngineProcess) => Promise<void>;
 }
 
 /**
- * How long after a connection broke the process may take to end, in milliseconds. On a busy machine, one of low
- * priority takes seconds to give its memory back.
+ * How long a process may take to end after its connection broke, in milliseconds. On a busy machine, a process of low
+ * priority takes seconds to free its memory.
  */
 const endMs = 20_000;
 
-/** How long it may take to say what it has in use, in milliseconds: less than a scrape of metrics waits. */
+/** Time limit of `use`, in milliseconds. It is shorter than a scrape waits. */
 const useMs = 1500;
 
 export class KeptProcess {
@@ -31,7 +31,7 @@ export class KeptProcess {
     this.#options = options;
   }
 
-  /** How often it was started, and how often in vain. */
+  /** How often a process was started. */
   get starts(): number {
     return this.#starts;
   }
@@ -40,22 +40,22 @@ export class KeptProcess {
     return this.#failedStarts;
   }
 
-  /** How often it ended in such a way that a query may have ended it. */
+  /** How often a process ended in a way that a query may have caused. */
   get crashes(): number {
     return this.#crashes;
   }
 
-  /** Why it could not be started the last time; null if it could. */
+  /** Why the last start failed; null if it succeeded. */
   get problem(): string | null {
     return this.#problem;
   }
 
-  /** The process that takes requests now; null if there is none. */
+  /** The process that accepts requests now; null if there is none. */
   async running(): Promise<EngineProcess | null> {
     return (await this.#running?.catch(() => null)) ?? null;
   }
 
-  /** Starts it unless it runs. Rejects with EngineGone. */
+  /** Starts the process unless it runs. Rejects with EngineGone if it cannot be started. */
   async start(): Promise<EngineProcess> {
     if (this.#isClosed) throw new EngineGone('The service is stopping.');
     this.#running ??= this.#launch();
@@ -63,8 +63,8 @@ export class KeptProcess {
   }
 
   /**
-   * Asks the process; if it ends before it has answered, asks once more in the next one: queries only read. Rejects
-   * with EngineGone if that ends too, and as `work` does.
+   * Runs `work` with the process. If the process ends before it has answered, runs `work` once more with the next
+   * process, which is safe because queries only read. Rejects with EngineGone if that ends too, and as `work` does.
    */
   async ask<T>(work: (running: EngineProcess) => Promise<T>): Promise<T> {
     const first = await this.start();
@@ -76,7 +76,7 @@ export class KeptProcess {
     return work(await this.start());
   }
 
-  /** What it has in use; null while there is no process. Rejects if it does not answer in time. */
+  /** The resources in use by the process; null while there is none. Rejects if the process does not answer in time. */
   async use(): Promise<EngineUse | null> {
     const running = await this.running();
     if (running === null) return null;
@@ -103,7 +103,7 @@ export class KeptProcess {
       if (exit.isCrash) this.#crashes += 1;
       options.onExit(exit);
       if (!this.#isClosed)
-        logger.warn({ engine: kind, ...exit }, 'a query process has ended; the next query starts it anew');
+        logger.warn({ engine: kind, ...exit }, 'a query process has ended; the next query starts it again');
     };
     const running: Promise<EngineProcess> = EngineProcess.launch({ ...options, onExit })
       .then(async (started) => {
@@ -130,7 +130,8 @@ export class KeptProcess {
 }
 
 /**
- * Whether a process has ended, or does so at once. A connection to it breaks a moment before it is known to have ended.
+ * Whether a process has ended, or ends within 20 s. A connection breaks a moment before the exit of its process is
+ * known.
  */
 export async function hasEnded({ exited }: EngineProcess): Promise<boolean> {
   const waiting = new AbortController();

@@ -1,8 +1,8 @@
-/** The environment of a query process: only what it needs of that of the service, so that it has no secrets. */
+/** The environment of a query process: only the variables that it needs, so that it gets no secrets of the service. */
 
 /**
- * Where programs are, what the time and the language are, where Node keeps compiled code, and how TLS to Postgres is
- * checked.
+ * Variables for the paths of programs, the time zone and the locale, Node's compile cache, and the TLS certificates for
+ * Postgres.
  */
 const passed = [
   'PATH',
@@ -17,13 +17,13 @@ const passed = [
   'SSL_CERT_DIR',
 ];
 
-/** What a DATABASE_URL may leave out (https://www.postgresql.org/docs/current/libpq-envars.html). */
+/** Defaults for parts that DATABASE_URL leaves out (https://www.postgresql.org/docs/current/libpq-envars.html). */
 const ofPostgres = ['PGHOST', 'PGPORT', 'PGDATABASE', 'PGSSLMODE', 'PGSSLROOTCERT', 'PGSSLCERT', 'PGSSLKEY'];
 
-/** Who connects to Postgres. A process with a role of its own is not told. */
+/** The user of Postgres and its password. A process with its own role does not get them. */
 const ofPostgresUser = ['PGUSER', 'PGPASSWORD', 'PGPASSFILE'];
 
-/** `hasOwnRole`: whether the process connects to Postgres as a role of its own. */
+/** The part of `environment` to pass on. `hasOwnRole`: whether the process connects to Postgres with its own role. */
 export function processEnvironment(environment: NodeJS.ProcessEnv, hasOwnRole: boolean): NodeJS.ProcessEnv {
   const names = [...passed, ...ofPostgres, ...(hasOwnRole ? [] : ofPostgresUser)];
   return Object.fromEntries(

@@ -6,24 +6,24 @@ import type { EngineAddress } from './engine-addresses.ts';
 
 const run = promisify(execFile);
 
-/** How often it is looked at, in milliseconds. */
+/** Intervals and time limits of the watch, in milliseconds. */
 interface WatchTimes {
   readonly memoryEveryMs: number;
   readonly probeEveryMs: number;
-  /** How long the process has to answer a probe. */
+  /** Time limit for the answer to a probe. */
   readonly probeMs: number;
 }
 
 export const watchTimes: WatchTimes = {
-  // Elsewhere than on Linux that takes a process each time.
+  // On other systems than Linux, each reading starts a process (`ps`).
   memoryEveryMs: process.platform === 'linux' ? 100 : 1000,
   probeEveryMs: 5000,
   probeMs: 5000,
 };
 
 /**
- * After so many probes without an answer in sequence the process is taken to hang. One may be late because the whole
- * machine slept.
+ * After this many probes in a row without an answer, the process counts as hanging. A single probe may fail because the
+ * whole machine slept.
  */
 const missesMax = 3;
 
@@ -62,7 +62,8 @@ export class ProcessWatch {
     const { pid, residentBytesMax } = this.#options;
     const bytes = await residentBytes(pid);
     this.#isReading = false;
-    if (bytes > residentBytesMax) this.#end(`it takes ${bytes} bytes of memory, and may take ${residentBytesMax}`);
+    if (bytes > residentBytesMax)
+      this.#end(`it uses ${bytes} bytes of memory, more than its limit of ${residentBytesMax}`);
   }
 
   async #probe(): Promise<void> {
@@ -94,10 +95,10 @@ export class ProcessWatch {
   }
 }
 
-/** The resident memory of a process; 0 if it is gone. */
+/** The resident memory of a process; 0 if it has ended. */
 async function residentBytes(pid: number): Promise<number> {
   try {
-    // At once: this takes less time than a trip to another thread, which may have much to do.
+    // Read synchronously: this takes less time than a trip to a thread of the pool, which may be busy.
     const kib =
       process.platform === 'linux'
         ? /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]

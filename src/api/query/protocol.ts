@@ -1,24 +1,24 @@
-/** What services and query engines, which are processes of their own, say to each other over HTTP. */
+/** The protocol between services and query processes: HTTP, and messages over the channel of the process. */
 import type { RowsFormat } from '../../../projections/tables/pages.queries.ts';
 import type { CsvForm, ExportFormat } from './language/export-format.ts';
 import type { GivenQuery } from './language/rows-query.ts';
 import type { SqlParameter } from './sql/literals.ts';
 
 /**
- * There are two query processes. `queries` answers filters, sorts, groups and exports, which the service compiles from
- * its own language; `sql` answers SQL that clients wrote.
+ * There are two query processes. `queries` answers filters, sorts, groups and exports, which are compiled from the
+ * interface's own language. `sql` answers SQL of clients.
  */
 export const processKinds = ['queries', 'sql'] as const;
 export type ProcessKind = (typeof processKinds)[number];
 
 /**
- * How a query process is to run: the first message over its channel. The process reads nothing of this from its
+ * The settings of a query process: the first message over its channel. The process reads none of them from its
  * environment.
  */
 export interface EngineSettings {
   readonly kind: ProcessKind;
   readonly logLevel: string;
-  /** A UUID of its own. */
+  /** The ID of the engine, a UUID. */
   readonly id: string;
   /** The address to listen on, and the port; 0: a free one. */
   readonly host: string;
@@ -26,40 +26,40 @@ export interface EngineSettings {
   readonly databaseUrl: string;
   /** The Postgres schema of the read model. */
   readonly schema: string;
-  /** A folder of its own, for copies of tables. */
+  /** The folder of this process for copies of tables. */
   readonly folder: string;
   readonly memoryBytesMax: number;
   /** The service ends the process when it takes more resident memory than this. */
   readonly residentBytesMax: number;
-  /** The most private memory that it may map; Infinity where no limit is in force. */
+  /** The limit of private memory that the process may map, in bytes; Infinity on systems without that limit. */
   readonly mappedBytesMax: number;
   readonly diskBytesMax: number;
   /** How many bytes must stay free on the disk of the folder. */
   readonly diskFreeMin: number;
   /** Threads of DuckDB. */
   readonly threads: number;
-  /** The priority of the process: 0 is that of the service, 19 the lowest. */
+  /** The priority of the process: 0 is the service's priority, 19 is the lowest. */
   readonly niceness: number;
   readonly timeoutMs: number;
-  /** What requests must bring in the header `authorization`. */
+  /** The value that requests must have in the header `authorization`. */
   readonly secret: string;
 }
 
-/** What the engine sends over the channel of its process once it takes requests. */
+/** The message of an engine that accepts requests. */
 export interface EngineReady {
   readonly port: number;
 }
 
 /**
- * What it sends when SQL could not be interrupted, or took all the memory there is: the process has to end because of
+ * The message of an engine whose SQL could not be interrupted or used up the memory: the process must end because of
  * this team.
  */
 export interface EngineStuck {
-  /** The team that asked it. */
+  /** The ID of the team that sent the SQL. */
   readonly stuck: string;
 }
 
-/** What it sends when it can answer nothing any more. The service then ends it. */
+/** The message of an engine that cannot answer any more, with the reason. The service then ends it. */
 export interface EngineEnding {
   readonly ending: string;
 }
@@ -67,8 +67,8 @@ export interface EngineEnding {
 export type EngineMessage = EngineReady | EngineStuck | EngineEnding;
 
 /**
- * What the service sends when nobody waits for the answer to SQL any more. The process answers nevertheless, once the
- * SQL is not at work any more.
+ * The message of the service when nobody waits for the answer to SQL any more. The process still answers, once the SQL
+ * has stopped.
  */
 export interface CancelSql {
   /** `turn` of the request. */
@@ -76,8 +76,8 @@ export interface CancelSql {
 }
 
 /**
- * The exit code of a query process that ends by no fault of a query: Postgres goes on from another history, the folder
- * of the process is gone, or it keeps too much memory of earlier SQL.
+ * The exit code of a query process whose end no query caused: Postgres goes on from another history, the folder of the
+ * process is gone, or earlier SQL left too much memory in use.
  */
 export const exitCodeOfChange = 75;
 
@@ -87,13 +87,13 @@ interface TableRequest {
   readonly appId: string | null;
   readonly tableId: string;
   readonly query: GivenQuery;
-  /** What comes before the names of members in messages, such as `query.`. */
+  /** The prefix of members' names in messages, such as `query.`. */
   readonly prefix: string;
 }
 
 /** The body of `POST /rows`. */
 export interface QueryRequest extends TableRequest {
-  /** Where a page goes on; then the query is that of the page before. */
+  /** The continuation of the page before, whose query is used then; null: the first page. */
   readonly continuation: string | null;
   readonly limit: number;
   readonly format: RowsFormat;
@@ -102,17 +102,17 @@ export interface QueryRequest extends TableRequest {
 /** The body of `POST /export`. The answer is the file. */
 export interface ExportRequest extends TableRequest {
   readonly format: ExportFormat;
-  /** If that is the format. */
+  /** How to write CSV; unused for other formats. */
   readonly csv: CsvForm;
 }
 
 /** The body of `POST /sql`. */
 export interface SqlTurnRequest extends SqlRequest {
-  /** The number of the request, by which it is cancelled. */
+  /** The number of the request, used to cancel it. */
   readonly turn: number;
 }
 
-/** SQL as a client asks it. */
+/** A request for SQL. */
 export interface SqlRequest {
   readonly teamId: string;
   readonly appId: string | null;
@@ -122,24 +122,24 @@ export interface SqlRequest {
   readonly format: RowsFormat;
 }
 
-/** Says that what a continuation goes on in is not there any more. `prefix`: as in TableRequest. */
+/** The error for a continuation whose copy of the table no longer exists. `prefix` is the one of TableRequest. */
 export function expiredContinuation(prefix: string): {
   readonly type: 'continuation_expired';
   readonly message: string;
 } {
   return {
     type: 'continuation_expired',
-    message: `${prefix}continuation: what it goes on in is not there any more: ask for the first page again`,
+    message: `${prefix}continuation: it has expired: request the first page again`,
   };
 }
 
 /** The continuation that an engine holds under an ID. Both are UUIDs. */
-export function formatContinuation(engine: string, id: string): string {
+export function formatEngineContinuation(engine: string, id: string): string {
   return `${engine}.${id}`;
 }
 
-/** Null for a text that no engine gave. */
-export function parseContinuation(text: string): { readonly engine: string; readonly id: string } | null {
+/** The parts of a continuation; null for a text that is not one. */
+export function parseEngineContinuation(text: string): { readonly engine: string; readonly id: string } | null {
   const [engine, id, ...more] = text.split('.');
   return more.length === 0 && isUuid(engine) && isUuid(id) ? { engine, id } : null;
 }
@@ -149,8 +149,8 @@ function isUuid(text: string | undefined): text is string {
 }
 
 /**
- * The headers of a 200. A 403 says that the secret is another one; any other answer has a QueryError as JSON: its type
- * and message.
+ * The headers of a 200. A 403 means that the secret is wrong. Any other answer has the type and message of a QueryError
+ * as JSON.
  */
 export const answerHeaders = {
   version: 'tablog-version',
@@ -159,7 +159,7 @@ export const answerHeaders = {
   continuation: 'tablog-continuation',
 } as const;
 
-/** The body of the answer to `GET /use`: what the engine has in use. */
+/** The body of the answer to `GET /use`: the resources that the engine uses. */
 export interface EngineUse {
   readonly copies: number;
   readonly bytes: number;

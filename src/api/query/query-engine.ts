@@ -1,6 +1,6 @@
 /**
- * What answers the queries of a service: two query processes, one for SQL, one for all others. Each is started when it
- * is first asked, and anew when it has ended.
+ * Answers the queries of a service with two query processes, one for SQL and one for all other queries. Each starts at
+ * its first query, and again after it has ended.
  */
 import { hostname } from 'node:os';
 import type { Readable } from 'node:stream';
@@ -23,7 +23,7 @@ import { hasEnded, KeptProcess } from './kept-process.ts';
 import {
   answerHeaders,
   expiredContinuation,
-  parseContinuation,
+  parseEngineContinuation,
   processKinds,
   type EngineMessage,
   type EngineUse,
@@ -37,50 +37,50 @@ import { SqlTurns, type SqlTurn } from './sql-turns.ts';
 
 export { EngineGone, EngineRefusal } from './ask-process.ts';
 
-/** How many times SQL is asked again when the process ended by no fault of its team. */
+/** How often SQL is tried again when the process ended without fault of its team. */
 const innocentTriesMax = 3;
 
-/** How long SQL waits while that of suspects runs alone, in milliseconds. */
+/** How long SQL waits while the SQL of suspects runs alone, in milliseconds. */
 const suspectsWaitMs = 60_000;
 
 const endedBySql = 'The SQL of the team ended the process that answers SQL';
 
 interface QueryEngineOptions extends Omit<EngineProcessOptions, 'kind' | 'niceness' | 'onMessage' | 'onExit'> {
-  /** Where all processes find each other's engines (`createEngineAddresses`). */
+  /** The database in which processes find each other's engines (`createEngineAddresses`). */
   readonly pool: pg.Pool;
 }
 
 /** An answer of the engine: rows or groups as the text of a page. */
-interface EngineAnswer {
+export interface EngineAnswer {
   readonly body: Buffer;
-  /** What to ask for the next page with; null on the last page. In JSON it is in the body too. */
+  /** The continuation for the next page; null on the last page. A JSON body also contains it. */
   readonly continuation: string | null;
   readonly version: bigint;
-  /** How many rows meet the filter; null if that was not asked. */
+  /** How many rows match the filter; null if the query did not ask for the count. */
   readonly count: string | null;
   /** Whether the table had to be copied first. */
   readonly isCold: boolean;
 }
 
-/** A file that the engine makes while it is read. */
+/** A file that the engine writes while it is read. */
 export interface ExportedFile {
-  /** To be piped: what it gave is overwritten later (EngineFile). */
+  /** Pipe it on: its parts are overwritten later (EngineFile). */
   readonly file: Readable;
   readonly version: bigint;
   readonly isCold: boolean;
 }
 
-/** What is known of one of the query processes, for metrics. */
+/** The state of a query process, for metrics. */
 export interface ProcessState {
   readonly kind: ProcessKind;
-  /** How often it was started, and how often in vain. */
+  /** How often the process was started, and how often a start failed. */
   readonly starts: number;
   readonly failedStarts: number;
-  /** How often it ended in such a way that a query may have ended it. */
+  /** How often the process ended in a way that a query may have caused. */
   readonly crashes: number;
-  /** How much resident memory it may take. */
+  /** The limit of its resident memory, in bytes. */
   readonly residentBytesMax: number;
-  /** What it has in use; null while there is no process, or it does not answer. */
+  /** The resources that it uses; null while there is no process, or if it does not answer. */
   readonly use: EngineUse | null;
 }
 
@@ -88,11 +88,11 @@ export class QueryEngine {
   readonly #options: QueryEngineOptions;
   readonly #processes: Readonly<Record<ProcessKind, KeptProcess>>;
   readonly #turns = new SqlTurns();
-  /** The teams that a process for SQL said to have ended it, until it has ended. */
+  /** The teams that the process for SQL has reported as the cause of its end, until it has ended. */
   readonly #stuck = new Set<string>();
-  /** How many times SQL was asked of a process. */
+  /** The number of requests to a process for SQL. */
   #requests = 0;
-  /** Resolves once it is noted for other processes whether the engine runs. */
+  /** Resolves when the last note about the engine is written, for other processes. */
   #noted: Promise<unknown> = Promise.resolve();
   readonly #timer: NodeJS.Timeout;
 
@@ -110,7 +110,7 @@ export class QueryEngine {
         onExit: ({ id }) => this.#note(() => forgetEngine(pool, id)),
       }),
       sql: new KeptProcess({
-        // SQL has no further pages, so no other machine asks this process.
+        // SQL has no further pages, so no other machine needs to reach this process.
         ...settings,
         kind: 'sql',
         host: '127.0.0.1',
@@ -135,18 +135,18 @@ export class QueryEngine {
     ).unref();
   }
 
-  /** Removes what processes left that have ended. */
+  /** Creates the engine, and removes the folders of processes that have ended. Starts no process. */
   static async open(options: QueryEngineOptions): Promise<QueryEngine> {
     await removeAbandonedFolders(options.folder);
     return new QueryEngine(options);
   }
 
-  /** Which processes could not be started the last time, in sentences. */
+  /** A sentence for each process whose last start failed. */
   problems(): string[] {
     return processKinds.flatMap((kind) => this.#processes[kind].problem ?? []);
   }
 
-  /** Each process, and what it has in use. */
+  /** The states of both processes. */
   async states(): Promise<ProcessState[]> {
     const residentBytesMax = EngineProcess.residentBytesMax(this.#options);
     return Promise.all(
@@ -165,8 +165,8 @@ export class QueryEngine {
   }
 
   /**
-   * A page that goes on is asked of the engine that holds its continuation. Rejects with EngineRefusal, EngineGone, or
-   * as the signal says.
+   * Answers a query. A further page comes from the engine that holds its continuation, perhaps of another process.
+   * Rejects with EngineRefusal, with EngineGone, and with the reason of the signal.
    */
   async ask(query: QueryRequest, signal: AbortSignal): Promise<EngineAnswer> {
     return query.continuation === null
@@ -174,7 +174,7 @@ export class QueryEngine {
       : this.#readAnswer(this.#continue(query, query.continuation, signal), signal);
   }
 
-  /** The answer to SQL, in its format. Rejects as `ask` does. */
+  /** Answers SQL, in the format of the request. Rejects as `ask` does. */
   async askSql(request: SqlRequest, signal: AbortSignal): Promise<Pick<EngineAnswer, 'body' | 'isCold'>> {
     this.#checkConvicted(request.teamId);
     const turn: SqlTurn = { teamId: request.teamId, processId: null, verdict: null };
@@ -191,7 +191,7 @@ export class QueryEngine {
   }
 
   /**
-   * The file of an export. Rejects as `ask` does; the file itself ends with an error if the engine does not send all of
+   * Exports a table to a file. Rejects as `ask` does. The file ends with an error if the engine does not send all of
    * it.
    */
   async export(request: ExportRequest, signal: AbortSignal): Promise<ExportedFile> {
@@ -210,7 +210,7 @@ export class QueryEngine {
     });
   }
 
-  /** Ends the processes that there are. */
+  /** Ends both processes. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await Promise.all(processKinds.map((kind) => this.#processes[kind].close()));
@@ -218,7 +218,7 @@ export class QueryEngine {
   }
 
   /**
-   * Asks SQL once. Null if the process ended, and SQL of the team is not known to be the cause: it is to be asked
+   * Runs SQL once. Resolves to null if the process ended and SQL of the team is not known to be the cause: then try
    * again. Rejects as `ask` does.
    */
   async #takeTurn(
@@ -226,7 +226,7 @@ export class QueryEngine {
     request: SqlRequest,
     signal: AbortSignal,
   ): Promise<Pick<EngineAnswer, 'body' | 'isCold'> | null> {
-    // Whether the SQL of a suspect ends the process again is found out also if nobody waits for its answer.
+    // The SQL of a suspect runs even if nobody waits for its answer, to find out whether it ends the process again.
     const wanted = this.#turns.isSuspect(turn) ? new AbortController().signal : signal;
     await this.#enter(turn, wanted);
     try {
@@ -236,7 +236,9 @@ export class QueryEngine {
       return await this.#askTurn(running, request, wanted);
     } catch (error) {
       if (turn.verdict === 'convicted')
-        throw new EngineRefusal('limit_exceeded', `${endedBySql}: it takes more than SQL may.`, null, { cause: error });
+        throw new EngineRefusal('limit_exceeded', `${endedBySql}: it needs more resources than allowed.`, null, {
+          cause: error,
+        });
       if (turn.verdict === 'team_convicted') this.#checkConvicted(request.teamId);
       if (turn.verdict === null || (turn.verdict === 'innocent' && wanted.aborted)) throw error;
       return null;
@@ -246,8 +248,8 @@ export class QueryEngine {
   }
 
   /**
-   * Asks a process. When the signal aborts, waits until the SQL is not at work any more. If the process ends, waits for
-   * the verdict.
+   * Sends SQL to a process. If the signal aborts, waits until the SQL has stopped. If the process ends, waits for the
+   * verdict.
    */
   async #askTurn(
     running: EngineProcess,
@@ -280,20 +282,29 @@ export class QueryEngine {
   async #enter(turn: SqlTurn, signal: AbortSignal): Promise<void> {
     const late = AbortSignal.timeout(suspectsWaitMs);
     try {
-      // That of a suspect is asked until it is known whether it ends the process.
+      // The SQL of a suspect waits without limit, until it is known whether it ends the process.
       await this.#turns.enter(turn, this.#turns.isSuspect(turn) ? signal : AbortSignal.any([signal, late]));
     } catch (error) {
       if (signal.aborted) throw error;
-      throw new EngineRefusal('service_unavailable', 'SQL that may have ended the query engine runs alone now.', null, {
-        cause: error,
-      });
+      throw new EngineRefusal(
+        'service_unavailable',
+        'The query engine is busy: SQL that may have crashed it runs alone now. Try again later.',
+        null,
+        {
+          cause: error,
+        },
+      );
     }
   }
 
   #checkConvicted(teamId: string): void {
     const waitMs = this.#turns.waitMs(teamId);
     if (waitMs > 0)
-      throw new EngineRefusal('rate_limited', `${endedBySql}: the team must wait with SQL.`, Math.ceil(waitMs / 1000));
+      throw new EngineRefusal(
+        'rate_limited',
+        `${endedBySql}: the team must wait before it sends more SQL.`,
+        Math.ceil(waitMs / 1000),
+      );
   }
 
   #hear(message: EngineMessage): void {
@@ -319,7 +330,7 @@ export class QueryEngine {
 
   async #continue(query: QueryRequest, continuation: string, signal: AbortSignal): Promise<Answering> {
     const { type, message } = expiredContinuation(query.prefix);
-    const holder = await this.#find(parseContinuation(continuation)!.engine);
+    const holder = await this.#find(parseEngineContinuation(continuation)!.engine);
     if (holder === null) throw new EngineRefusal(type, message);
     try {
       return await post(holder, '/rows', query, signal);
@@ -328,16 +339,22 @@ export class QueryEngine {
     }
   }
 
-  /** The engine of any process; null if it is not there any more. */
+  /** The address of an engine, of any process; null if it no longer exists. */
   async #find(id: string): Promise<EngineAddress | null> {
     const own = await this.#processes.queries.running();
     return own?.noted.id === id ? own.address : findEngine(this.#options.pool, id, hostname());
   }
 
-  /** If it cannot be noted, other processes find no engine, or one that they cannot reach, for some minutes. */
+  /**
+   * Writes a note about the engine. If that fails, other processes find no engine for some minutes, or one that has
+   * ended.
+   */
   #note(work: () => Promise<void>): void {
     this.#noted = this.#noted.then(work).catch((error: unknown) => {
-      this.#options.logger.warn({ err: error }, 'it could not be noted whether the query engine runs');
+      this.#options.logger.warn(
+        { err: error },
+        'the address of the query engine could not be written to Postgres; the next attempt follows within a minute',
+      );
     });
   }
 }

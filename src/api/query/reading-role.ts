@@ -1,4 +1,4 @@
-/** The Postgres role of query processes: it only reads. */
+/** The read-only Postgres role of query processes. */
 import { createHmac } from 'node:crypto';
 import type pg from 'pg';
 import { advisoryLocks } from '../../storage/database/advisory-locks.ts';
@@ -7,9 +7,9 @@ import { inTransaction } from '../../storage/database/transaction.ts';
 const role = 'tablog_queries';
 
 /**
- * Creates the role, or sees to it that it may log in. Only for a server that is Tablog's alone, as the embedded one:
- * roles are of all databases of a server, and to create one takes a superuser. Safe to call concurrently from many
- * processes. `url`: that of the superuser. Returns that of the role.
+ * Creates the role, or makes sure that it can log in. Only for a server that Tablog has for itself, such as the
+ * embedded one: roles belong to all databases of a server, and creating one takes a superuser. Safe to call
+ * concurrently from many processes. `url` is the superuser's URL. Resolves to the URL for the role.
  */
 export async function createReadingRole(pool: pg.Pool, url: string): Promise<string> {
   const { href, password } = withRole(url);

@@ -1,26 +1,26 @@
 /**
- * Whose SQL is at work in the process for SQL. When that process dies, each team whose SQL was at work is a suspect:
- * the SQL of a suspect runs alone, until it has been answered, or the process has died again. Then the team is
- * convicted, and must wait with SQL.
+ * Decides which SQL may run in the process for SQL. When that process dies, every query that was running in it becomes
+ * a suspect. A suspect runs alone. If it is answered, it is no longer one. If the process dies again, its team is
+ * convicted and must wait before it sends more SQL.
  */
 import { LRUCache } from 'lru-cache';
 import type { ProcessExit } from './engine-process.ts';
 
-/** How long a team waits whose SQL ended the process, in milliseconds. */
+/** How long a convicted team must wait, in milliseconds. */
 const convictedMs = 600_000;
 
 /**
- * What the death of the process means for a query that was at work in it. `convicted`: the query ended it;
- * `team_convicted`: that, or another query of its team, did. `suspect` and `innocent`: the query is to be asked again.
+ * The verdict on a query that was running when the process died. `convicted`: the query ended the process.
+ * `team_convicted`: it or another query of its team did. `suspect` and `innocent`: the query must be tried again.
  */
 type Verdict = 'convicted' | 'team_convicted' | 'suspect' | 'innocent';
 
-/** One query, from when it was asked until it is answered. */
+/** A query, from its request to its answer. */
 export interface SqlTurn {
   readonly teamId: string;
-  /** The process that was asked; null: none. */
+  /** The ID of the process that runs the query; null: none. */
   processId: string | null;
-  /** Null unless the process ended that was asked. */
+  /** Null unless that process has ended. */
   verdict: Verdict | null;
 }
 
@@ -32,11 +32,11 @@ interface Waiter {
 export class SqlTurns {
   readonly #atWork = new Set<SqlTurn>();
   #waiting: Waiter[] = [];
-  /** Queries that were at work when a process died, and have not run alone since. */
+  /** Queries that were running when a process died, and have not run alone since. */
   readonly #suspects = new Set<SqlTurn>();
   readonly #convicted = new LRUCache<string, true>({ max: 10_000, ttl: convictedMs });
 
-  /** How long a team must wait with SQL, in milliseconds. */
+  /** How long a team must wait before it sends more SQL, in milliseconds; 0: not at all. */
   waitMs(teamId: string): number {
     return this.#convicted.getRemainingTTL(teamId);
   }
@@ -46,8 +46,7 @@ export class SqlTurns {
   }
 
   /**
-   * Resolves when the query may run. Queries begin in the order in which they came. Rejects with the reason of the
-   * signal.
+   * Resolves when the query may run. Queries begin in the order of their calls. Rejects with the reason of the signal.
    */
   async enter(turn: SqlTurn, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
@@ -70,26 +69,26 @@ export class SqlTurns {
     });
   }
 
-  /** A query is not at work any more. It may enter again. */
+  /** The query has stopped running. It may enter again. */
   leave(turn: SqlTurn): void {
     if (this.#atWork.delete(turn)) this.#admit();
   }
 
-  /** A query is over: it has been answered, or was given up. */
+  /** The query is finished: it was answered or given up. */
   close(turn: SqlTurn): void {
     this.#suspects.delete(turn);
     this.leave(turn);
     this.#admit();
   }
 
-  /** A team ended the process. */
+  /** Records that SQL of a team ended the process. */
   convict(teamId: string): void {
     this.#convicted.set(teamId, true);
   }
 
   /**
-   * A process has ended: gives the verdict on each query that was at work in it. `stuck`: the teams that it said to
-   * have ended it.
+   * Gives the verdict on each query that was running in a process that has ended. `stuck` are the teams that the
+   * process reported as the cause.
    */
   ended({ id, isCrash }: ProcessExit, stuck: ReadonlySet<string>): void {
     const turns = [...this.#atWork].filter(({ processId }) => processId === id);

@@ -1,6 +1,4 @@
-/**
- * Opens what sends traces, if OTEL_EXPORTER_OTLP_ENDPOINT is set. Without it nothing of OpenTelemetry's SDK is loaded.
- */
+/** Opens tracing if OTEL_EXPORTER_OTLP_ENDPOINT is set. Otherwise OpenTelemetry's SDK is not loaded. */
 import type { Logger } from 'pino';
 import type { OtlpTracingOptions } from './otlp-tracing.ts';
 import type { Tracing } from './tracing.ts';
@@ -14,7 +12,7 @@ interface TracingSettings {
   readonly OTEL_TRACES_SAMPLER_ARG: number;
 }
 
-/** Null: there is no endpoint to send traces to. */
+/** Opens tracing; null if no endpoint is set. */
 export async function openTracing(config: TracingSettings, logger: Pick<Logger, 'warn'>): Promise<Tracing | null> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } = config;
   if (endpoint === undefined) return null;

@@ -1,4 +1,4 @@
-/** Traces by OpenTelemetry, sent as OTLP over HTTP. */
+/** Sends OpenTelemetry traces as OTLP over HTTP. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -32,11 +32,11 @@ import type { LogRecord } from '../../log/event-log.ts';
 import { decodeContext, encodeContext } from './trace-context.ts';
 import type { AppendSpan, Tracing } from './tracing.ts';
 
-/** How long an export may take, and how long the end of the process waits for the last one, in milliseconds. */
+/** Time limits of an export, and of the last export at the end of the process, in milliseconds. */
 const exportTimeoutMs = 10_000;
 const lastExportMs = 2000;
 
-/** Asked every few seconds by machines. */
+/** Paths without traces, because machines request them every few seconds. */
 const untraced = new Set(['/livez', '/readyz', '/metrics']);
 
 /** The values of OTEL_TRACES_SAMPLER. */
@@ -49,13 +49,13 @@ type SamplerName =
   | 'parentbased_traceidratio';
 
 export interface OtlpTracingOptions {
-  /** Of the collector, without the path `/v1/traces`. */
+  /** The URL of the collector, without the path `/v1/traces`. */
   readonly endpoint: string;
   readonly serviceName: string;
   readonly sampler: SamplerName;
-  /** The share of requests that are sampled, by the samplers that have one. */
+  /** The share of requests that `traceidratio` samples, 0 to 1. */
   readonly ratio: number;
-  /** What this process does: a setting. */
+  /** The setting ROLE of this process. */
   readonly role: string;
   readonly logger: Pick<Logger, 'warn'>;
 }
@@ -80,7 +80,7 @@ export class OtlpTracing implements Tracing {
     this.#provider = new TracerProvider({
       resource: resourceFromAttributes({ 'service.name': serviceName, 'tablog.role': role }),
       sampler: samplerOf(sampler, ratio),
-      // It keeps 2,048 spans at most, and drops further ones.
+      // The processor keeps at most 2,048 spans, and drops further ones.
       spanProcessors: [
         new BatchSpanProcessor({ exporter, exportTimeoutMillis: exportTimeoutMs, scheduledDelayMillis: 1000 }),
       ],
@@ -104,7 +104,7 @@ export class OtlpTracing implements Tracing {
       },
       parent,
     );
-    // Every answer closes, even one that the client did not wait for.
+    // Every answer emits `close`, even if the client did not wait for it.
     reply.raw.once('close', () => {
       const { statusCode, raw } = reply;
       if (raw.writableFinished) span.setAttribute('http.response.status_code', statusCode);
@@ -155,7 +155,7 @@ export class OtlpTracing implements Tracing {
 
   async close(): Promise<void> {
     const late = new AbortController();
-    // Of a collector that does not answer, the spans are lost: the diagnostics say so.
+    // If the collector does not answer, the spans are lost, and the diagnostics report it.
     await Promise.race([
       this.#provider.shutdown().catch((error: unknown) => diag.warn('the last spans could not be sent', error)),
       sleep(lastExportMs, undefined, { signal: late.signal }).catch(() => undefined),

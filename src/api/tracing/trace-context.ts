@@ -1,4 +1,4 @@
-/** The context of a span as bytes: 16 of its trace ID, 8 of its span ID, and its flags. */
+/** The context of a span as 25 bytes: the trace ID (16), the span ID (8) and the flags (1). */
 import type { SpanContext } from '@opentelemetry/api';
 
 const traceIdBytes = 16;
@@ -8,7 +8,7 @@ export function encodeContext({ traceId, spanId, traceFlags }: SpanContext): Uin
   return Buffer.concat([Buffer.from(traceId + spanId, 'hex'), Buffer.from([traceFlags])]);
 }
 
-/** Null for what this version does not know: a trace is never worth an error. */
+/** Decodes a context; null if this version does not know its form, because a trace must never cause an error. */
 export function decodeContext(bytes: Uint8Array): SpanContext | null {
   if (bytes.length !== bytesOfAll) return null;
   const hex = Buffer.from(bytes).toString('hex');

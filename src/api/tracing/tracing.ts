@@ -1,23 +1,23 @@
-/** Traces of requests, as those see them who are traced. */
+/** The interface of tracing for the code that is traced. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { LogRecord } from '../../log/event-log.ts';
 
-/** The append of an event, from here to its outcome. */
+/** The span of an append, from the API process to the outcome. */
 export interface AppendSpan {
-  /** What its record carries, so that whoever projects it continues the trace (record-header.ts). */
+  /** The context to put into the record, so that the projector continues the trace (record-header.ts). */
   readonly context: Uint8Array;
-  /** `error`: why there is no outcome; undefined: there is one. */
+  /** Ends the span. `error` is why there is no outcome; undefined: there is one. */
   end(error?: unknown): void;
 }
 
-/** All of it is quick, and does not throw. */
+/** Traces. All methods are quick and do not throw. */
 export interface Tracing {
-  /** Begins the span of a request, which ends with its answer. What `run` begins belongs to it. */
+  /** Begins the span of a request, which ends with its answer. Work that `run` begins belongs to the span. */
   traceRequest(request: FastifyRequest, reply: FastifyReply, run: () => void): void;
-  /** Null: the current request is not sampled, or there is none. */
+  /** Begins the span of an append; null if the current request is not sampled, or if there is none. */
   beginAppend(partition: number, eventType: string): AppendSpan | null;
-  /** Records were projected and stored, in a batch that was begun at this time (milliseconds since 1970). */
+  /** Traces records that were projected and stored in a batch. `began` is its beginning, in milliseconds since 1970. */
   recordsProjected(records: readonly Pick<LogRecord, 'partition' | 'bytes'>[], began: number): void;
-  /** Sends what was not sent yet, for two seconds at most. Never rejects. */
+  /** Sends the remaining spans, for two seconds at most. Never rejects. */
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /**
- * The share of a disk that a team may take in a day, where several teams share a disk that the process sees: no more
- * than is left for all of them (docs/decisions/0055). So a team alone takes at most half of what was free, two teams
- * three quarters together, and the next one always finds some.
+ * The share of a disk that a team may take in a day, if several teams share a disk that the process can see: no more
+ * than is left for all of them (docs/decisions/0055). So one team takes at most half of the free space, two teams
+ * together three quarters, and the next team always finds some space.
  */
 import { formatByteSize } from '../../language/byte-size.ts';
 import { profileOf } from '../../language/events/event-names.ts';
@@ -9,16 +9,16 @@ import type { EventData } from '../../language/events/event.ts';
 import type { Refusal } from '../../language/values/refusal.ts';
 
 /**
- * About what an event takes on the disk of the tables beside its record (measured: docs/decisions/0055): in bytes, and
- * in bytes for each byte and row of its rows.
+ * The approximate space of an event on the disk of the tables in addition to its record (measured:
+ * docs/decisions/0055): `eventBytes`, a factor for the bytes of its rows, and bytes for each row.
  */
 const eventBytes = 1024;
 const rowBytesFactor = 1.2;
 const rowBytes = 40;
 
 /**
- * What the writes of a team took in a day, in bytes: of records in the log, of the disk of the tables (estimated), and
- * of the disk of the files.
+ * The bytes that the writes of a team took in a day: in the log, on the disk of the tables (estimated), and on the disk
+ * of the files.
  */
 export interface TakenBytes {
   readonly log: number;
@@ -26,7 +26,7 @@ export interface TakenBytes {
   readonly files: number;
 }
 
-/** A disk that teams share: what is on it, and how many bytes are left above the floor at which all writes stop. */
+/** A disk that teams share: its contents, and the bytes left above the floor at which all writes stop. */
 export interface DiskRoom {
   readonly hasTables: boolean;
   readonly hasFiles: boolean;
@@ -34,8 +34,8 @@ export interface DiskRoom {
 }
 
 /**
- * About how many bytes an event takes on the disk of the tables: its record, its rows, their indexes. `recordBytes`: of
- * its record. Pure.
+ * The approximate bytes of an event on the disk of the tables: its record (`recordBytes`), its rows, and their indexes.
+ * Pure.
  */
 export function tableBytesOf(data: EventData, recordBytes: number): number {
   const profile = profileOf(data);
@@ -47,14 +47,16 @@ export function tableBytesOf(data: EventData, recordBytes: number): number {
 }
 
 /**
- * Whether an event frees room, or belongs to a file that was counted when its bytes came. The share of a disk does not
- * refuse it. Pure.
+ * Whether an event frees space, or belongs to a file that was counted when its bytes arrived. Such an event is never
+ * refused because of the share. Pure.
  */
 export function takesNoRoom({ type }: EventData): boolean {
   return type.endsWith('DeleteRequested') || type === 'UploadCompleteRequested';
 }
 
-/** Why a team that has taken so much in the day may take no more for its tables, or its files; null if it may. Pure. */
+/**
+ * The refusal if a team has taken its share for the day, for its tables or its files; null if it may take more. Pure.
+ */
 export function exceededShare(
   { tables, files }: TakenBytes,
   rooms: readonly DiskRoom[],
@@ -75,7 +77,7 @@ export function exceededShare(
 
 const mebibyte = 2 ** 20;
 
-/** Whether a refusal is one by `exceededShare`: metrics count by its words. */
+/** Whether a refusal comes from `exceededShare`. Metrics recognize it by its message. */
 export function isOfShare(message: string): boolean {
   return /^the team has taken about .* of the service's disk today, /.test(message);
 }

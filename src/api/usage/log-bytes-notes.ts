@@ -1,6 +1,6 @@
 /**
- * Notes of how many bytes each team has appended to the log, and taken on disks, by day: outside of the log and the
- * read model, because no decision reads them (docs/decisions/0029). A rebuild keeps them.
+ * Notes about the bytes that each team has appended to the log and taken on disks, by day. They are outside of the log
+ * and the read model, because no decision reads them (docs/decisions/0029). A rebuild keeps them.
  */
 import type pg from 'pg';
 import { advisoryLocks } from '../../storage/database/advisory-locks.ts';
@@ -8,15 +8,15 @@ import { inTransaction } from '../../storage/database/transaction.ts';
 import type { TakenBytes } from './disk-share.ts';
 
 const schema = 'tablog_usage';
-/** `day`, `team_id`, `bytes`; and `table_bytes` and `file_bytes`, on disks. */
+/** `day`, `team_id`, `bytes` in the log, and `table_bytes` and `file_bytes` on disks. */
 export const logBytesNotes = `${schema}.log_bytes`;
 
-/** How many days are kept. */
+/** How many days notes are kept. */
 const daysKept = 31;
 
 /**
- * What a team has appended in a day, in bytes, what it took on disks, and the most that its plan allows it to append;
- * null: its plan says nothing.
+ * The bytes that a team has appended in a day and taken on disks. `planMax` is the limit of its plan for appended
+ * bytes; null: the plan has none.
  */
 export interface NotedLogBytes {
   readonly teamId: string;
@@ -39,7 +39,7 @@ export async function createLogBytesNotes(pool: pg.Pool): Promise<void> {
     await client.query(
       `create table if not exists ${logBytesNotes} (day date not null, team_id uuid not null, bytes int8 not null, primary key (day, team_id))`,
     );
-    // Only once: it would wait for a backup that reads the table.
+    // Alter the table only if the columns are missing: the statement would wait for a backup that reads the table.
     const { rows } = await client.query(
       `select from pg_attribute where attrelid = '${logBytesNotes}'::regclass and attname = 'table_bytes'`,
     );
@@ -50,7 +50,7 @@ export async function createLogBytesNotes(pool: pg.Pool): Promise<void> {
   });
 }
 
-/** Adds bytes, by team ID, to those of the day. */
+/** Adds bytes, by team ID, to the notes of the day. */
 export async function noteLogBytes(pool: pg.Pool, day: string, bytes: ReadonlyMap<string, TakenBytes>): Promise<void> {
   await pool.query(
     `insert into ${logBytesNotes} as noted (day, team_id, bytes, table_bytes, file_bytes)
@@ -67,7 +67,7 @@ export async function noteLogBytes(pool: pg.Pool, day: string, bytes: ReadonlyMa
   );
 }
 
-/** What these teams have appended in the day, through all processes. Teams that do not exist are left out. */
+/** The bytes that these teams have appended in the day, through all processes. Teams that do not exist are left out. */
 export async function readLogBytes(pool: pg.Pool, day: string, teamIds: readonly string[]): Promise<NotedLogBytes[]> {
   const { rows } = await pool.query<NotedLogBytes>(
     `select id as "teamId", coalesce(bytes, 0)::float8 as used, coalesce(table_bytes, 0)::float8 as tables,
@@ -85,7 +85,7 @@ export async function hasSeveralTeams(pool: pg.Pool): Promise<boolean> {
   return rows.length === 2;
 }
 
-/** How many teams there are whose plan says nothing about the bytes of the log. */
+/** The number of teams whose plan does not limit the bytes of the log. */
 export async function countTeamsWithoutLogLimit(pool: pg.Pool): Promise<number> {
   const {
     rows: [row],
@@ -109,7 +109,7 @@ export async function sumLogBytes(
   return sums!;
 }
 
-/** Removes what was noted long before this day. */
+/** Removes notes that are more than 31 days older than this day. */
 export async function forgetLogBytes(pool: pg.Pool, day: string): Promise<void> {
   await pool.query(`delete from ${logBytesNotes} where day < $1::date - $2::int`, [day, daysKept]);
 }

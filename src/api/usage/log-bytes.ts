@@ -1,7 +1,7 @@
 /**
- * Counts the bytes that teams append to the log and take on disks in a UTC day, and says which have had enough. Counted
- * in the memory of each process, which notes its counts every few seconds and reads those of all processes
- * (docs/decisions/0029): no write waits for it.
+ * Counts the bytes that teams append to the log and take on disks in a UTC day, and refuses teams that exceed a limit.
+ * Each process counts in memory. Every few seconds it writes its counts to Postgres and reads the sums of all processes
+ * (docs/decisions/0029), so no write waits for that.
  */
 import type pg from 'pg';
 import type { Logger } from 'pino';
@@ -18,22 +18,22 @@ import {
   type NotedLogBytes,
 } from './log-bytes-notes.ts';
 
-/** How often counts are noted and read, in milliseconds. */
+/** Interval of writing and reading counts, in milliseconds. */
 const noteInterval = 2000;
 
-/** A look at the disks counts for this many intervals. */
+/** A reading of the disks is valid for this many intervals. */
 const roomIntervals = 3;
 
-/** The totals of this many teams are known, those that wrote last. */
+/** The sums of this many teams are kept: of the teams that wrote last. */
 const teamsMax = 100_000;
 
 interface LogBytesOptions {
   readonly pool: pg.Pool;
   /** The log's time, in milliseconds since 1970. */
   readonly now: () => number;
-  /** The most bytes a day of a team whose plan says nothing; undefined: unlimited. */
+  /** The limit for teams whose plan has none, in bytes a day; undefined: unlimited. */
   readonly settingMax: number | undefined;
-  /** Looks at the disks that teams share; null: what a team takes of them has no limit. */
+  /** Reads the disks that teams share; null: disks are not limited. */
   readonly lookAtDisks: (() => Promise<readonly DiskRoom[]>) | null;
   readonly logger: Pick<Logger, 'warn'>;
   readonly interval?: number;
@@ -47,7 +47,7 @@ function sum(one: TakenBytes, { log = 0, tables = 0, files = 0 }: Partial<TakenB
   return { log: one.log + log, tables: one.tables + tables, files: one.files + files };
 }
 
-/** Why a team that has used so much may append nothing more in the day; null if it may. Pure. */
+/** The refusal if a team has used up its bytes of the day; null if it may append more. Pure. */
 export function exceededLogBytes(
   { used, planMax }: Pick<Known, 'used' | 'planMax'>,
   settingMax: number | undefined,
@@ -63,18 +63,18 @@ export class LogBytes {
   readonly #options: LogBytesOptions;
   readonly #timer: NodeJS.Timeout;
   #day: string;
-  /** What all processes had noted, when it was last read. */
+  /** The sums of all processes at the last reading. */
   readonly #known = largeLruCache<string, Known>(teamsMax);
-  /** What is not noted yet, and what is being noted. */
+  /** The counts that are not written yet, and the counts that are being written. */
   #pending = new Map<string, TakenBytes>();
   #noting: ReadonlyMap<string, TakenBytes> = new Map();
-  /** The disks, as they were at the time of `#lookedAt`; none while one team has them for itself. */
+  /** The disks at the time `#lookedAt`; empty while there is only one team. */
   #rooms: readonly DiskRoom[] = [];
   #lookedAt = -Infinity;
   #areSeveral = false;
   /** The teams that were refused today because of their share of a disk. */
   readonly #told = new Set<string>();
-  /** The teams that have asked since the totals were last read. */
+  /** The teams whose sums were needed since the last reading. */
   #asked = new Set<string>();
   #working: Promise<void> | null = null;
 
@@ -88,7 +88,7 @@ export class LogBytes {
     }, options.interval ?? noteInterval);
   }
 
-  /** Why the team may append nothing more today; null if it may, or if this process does not know it yet. */
+  /** The refusal if the team may append nothing more today; null if it may, or if this process does not know yet. */
   refusalOf(teamId: string): Refusal | null {
     const found = this.#find(teamId);
     return found === null
@@ -97,8 +97,8 @@ export class LogBytes {
   }
 
   /**
-   * Why the team may take no more of a disk today, for its tables or its files; null if it may, or if this process does
-   * not know it yet.
+   * The refusal if the team may take no more of a disk today, for its tables or its files; null if it may, or if this
+   * process does not know yet.
    */
   refusalOfShare(teamId: string, what: 'tables' | 'files'): Refusal | null {
     const { lookAtDisks, logger, interval = noteInterval } = this.#options;
@@ -110,13 +110,13 @@ export class LogBytes {
       this.#told.add(teamId);
       logger.warn(
         { teamId, ...found.taken, disks: this.#rooms },
-        'a team has taken its share of the disk for today: its writes are refused while no more is left than it took',
+        'a team has taken its share of the disk for today: its writes are refused until more space is left than it took',
       );
     }
     return refusal;
   }
 
-  /** What the team has taken today, and what its plan allows; null if this process does not know. */
+  /** The bytes of the team today, and the limit of its plan; null if this process does not know them. */
   #find(teamId: string): { readonly taken: TakenBytes; readonly planMax: number | null } | null {
     this.#asked.add(teamId);
     const known = dayOf(this.#options.now()) === this.#day ? this.#known.get(teamId) : undefined;
@@ -132,19 +132,19 @@ export class LogBytes {
     };
   }
 
-  /** How much the team has appended today, as far as this process knows: of other processes what they have noted. */
+  /** The bytes that the team has appended today: the sums in Postgres, and the counts of this process. */
   async usedBy(teamId: string): Promise<number> {
     const { pool, now } = this.#options;
     const [noted] = await readLogBytes(pool, dayOf(now()), [teamId]);
     return (noted?.used ?? 0) + (this.#pending.get(teamId)?.log ?? 0);
   }
 
-  /** The team has appended or taken bytes. */
+  /** Counts bytes that the team has appended or taken. */
   add(teamId: string, bytes: Partial<TakenBytes>): void {
     this.#pending.set(teamId, sum(this.#pending.get(teamId) ?? nothing, bytes));
   }
 
-  /** Notes the remaining bytes. */
+  /** Writes the remaining counts. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#working;
@@ -160,7 +160,10 @@ export class LogBytes {
     try {
       if (this.#noting.size > 0) await noteLogBytes(pool, this.#day, this.#noting);
     } catch (error) {
-      logger.warn({ err: error }, 'the bytes that teams appended to the log could not be noted; it is tried again');
+      logger.warn(
+        { err: error },
+        'the bytes that teams appended to the log could not be written; another attempt follows',
+      );
       for (const [teamId, bytes] of this.#noting) this.add(teamId, bytes);
       for (const teamId of asked) this.#asked.add(teamId);
       this.#noting = new Map();
@@ -173,7 +176,10 @@ export class LogBytes {
       for (const { teamId, ...known } of await readLogBytes(pool, day, [...asked, ...this.#noting.keys()]))
         this.#known.set(teamId, known);
     } catch (error) {
-      logger.warn({ err: error }, 'the bytes that teams have appended to the log could not be read; it is tried again');
+      logger.warn(
+        { err: error },
+        'the bytes that teams have appended to the log could not be read; another attempt follows',
+      );
       for (const teamId of asked) this.#asked.add(teamId);
     } finally {
       this.#noting = new Map();

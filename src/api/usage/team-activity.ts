@@ -1,16 +1,18 @@
 /**
- * What teams have done in the last hour, minute by minute, as far as this process has seen it: in memory, of the teams
- * that were active last.
+ * The activity of teams in this process in the last hour, by minute. It is in memory, for the most recently active
+ * teams.
  */
 import type { Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
 
-/** How many minutes are kept, and of how many teams: about 5 MB. */
+/** How many minutes are kept, and for how many teams. This takes about 5 MB. */
 const minutesKept = 60;
 const teamsMax = 1000;
 const minuteMs = 60_000;
 
-/** What is counted. Requests by the class of their status; `cutOff`: the connection was cut before the answer ended. */
+/**
+ * The counts. Requests are counted by the class of their status; `cutOff`: the connection ended before the answer did.
+ */
 const activityCounts = [
   '2xx',
   '3xx',
@@ -26,33 +28,36 @@ type ActivityCount = (typeof activityCounts)[number];
 
 /** A minute of a team. */
 export type ActiveMinute = Readonly<Record<ActivityCount, number>> & {
-  /** When it began, in milliseconds since 1970. */
+  /** The beginning of the minute, in milliseconds since 1970. */
   readonly start: number;
 };
 
-/** A ring of minutes: the counts of each, one after the other, and which minute since 1970 each place holds. */
+/**
+ * A ring of minutes. `counts` has the counts of each minute, one after the other; `minutes` has the minute since 1970
+ * of each place.
+ */
 interface Ring {
   readonly counts: Float64Array;
   readonly minutes: Int32Array;
 }
 
 export class TeamActivity {
-  /** Since when it counts, in milliseconds since 1970. */
+  /** When counting began, in milliseconds since 1970. */
   readonly since: number;
   readonly #now: () => number;
   readonly #teams = new LRUCache<string, Ring>({ max: teamsMax });
-  /** What was counted of the bytes of each connection. */
+  /** The bytes of each connection that were counted already. */
   readonly #counted = new WeakMap<Socket, { read: number; written: number }>();
 
-  /** `now`: milliseconds since 1970. */
+  /** `now` returns milliseconds since 1970. */
   constructor(now: () => number = Date.now) {
     this.#now = now;
     this.since = now();
   }
 
   /**
-   * The answer to a request has ended. `teamId`: null if it had no valid token; `status`: null if the connection was
-   * cut.
+   * Counts a request whose answer has ended. `teamId` is null if the request had no valid token. `status` is null if
+   * the connection ended first.
    */
   requestEnded(teamId: string | null, status: number | null, socket: Socket): void {
     const counted = this.#counted.get(socket) ?? { read: 0, written: 0 };
@@ -75,7 +80,7 @@ export class TeamActivity {
     this.#add(teamId, [['rowsRead', rows]]);
   }
 
-  /** The minutes of the last hour since this process began, the present one last. */
+  /** The minutes of the last hour in which this process ran. The present minute is the last one. */
   minutesOf(teamId: string): ActiveMinute[] {
     const last = this.#minute();
     const first = Math.max(last - minutesKept + 1, Math.floor(this.since / minuteMs));

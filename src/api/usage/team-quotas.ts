@@ -1,10 +1,10 @@
 /**
- * What a team uses of each quota, how much it may use, and what says so: its plan, or else a setting
+ * The usage and the limit of each quota of a team, and what sets the limit: its plan or, without one, a setting
  * (docs/reference/limits.md).
  */
 import { planQuotas, type PlanLimits, type PlanQuota, type Usage } from '../../language/events/quota.ts';
 
-/** The setting that limits a quota where the plan of a team does not. */
+/** The settings that limit quotas of teams whose plan does not. */
 export const quotaSettings = {
   tables: 'TABLES_MAX',
   stashes: 'STASHES_MAX',
@@ -36,7 +36,7 @@ export function hasDefault(quota: PlanQuota): quota is keyof typeof quotaSetting
   return quota in quotaSettings;
 }
 
-/** The quotas of a team. `logBytes`: what it has appended to the log today. */
+/** The quotas of a team. `logBytes` is the number of bytes that it has appended to the log today. */
 export function quotasOf(
   team: TeamUse,
   logBytes: number,

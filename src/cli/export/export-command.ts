@@ -10,9 +10,9 @@ import { rateOf, showNumber, showProgress } from '../rows-progress.ts';
 import { UserError } from '../user-error.ts';
 import { writeToFile, writeToStdout } from './destination.ts';
 import { pagesText, type Written } from './pages-text.ts';
-import { writerFor } from './row-writer.ts';
+import { exportWriterFor } from './row-writer.ts';
 import { exportWhole } from './service-file.ts';
-import { readPage, readTable } from './table-pages.ts';
+import { fetchPage, readTable } from './table-pages.ts';
 
 export interface ExportFlags extends ClientFlags {
   readonly format?: TextFileFormat | WholeFormat;
@@ -22,7 +22,12 @@ export interface ExportFlags extends ClientFlags {
   readonly excel?: boolean;
 }
 
-/** Exports a table, and reports the result on stderr. Throws UserError. */
+/**
+ * Exports a table, and reports the result on stderr. Throws UserError.
+ *
+ * The command makes text formats of pages, although the service has `/export`: that always writes `$rowID`, does not
+ * say how many rows there are, and breaks off if the query engine needs the room of the table's copy.
+ */
 export async function runExport(idOrName: string, flags: ExportFlags): Promise<void> {
   const started = performance.now();
   const { output, format: given } = flags;
@@ -44,7 +49,7 @@ export async function runExport(idOrName: string, flags: ExportFlags): Promise<v
   }
   const { format, compression } = chosen;
   const table = await readTable(client, found.id);
-  const writer = writerFor(
+  const writer = exportWriterFor(
     format,
     flags.rowIds ? [{ id: rowIdKey, isJson: false }, ...table.columns] : table.columns,
     csv,
@@ -53,7 +58,7 @@ export async function runExport(idOrName: string, flags: ExportFlags): Promise<v
   // No bar if the rows go to the same terminal.
   progress = showProgress('Writing', table.rows, process.stderr.isTTY && (isFile || !process.stdout.isTTY));
   const text = pagesText({
-    read: (continuation) => readPage(client, table.id, continuation),
+    read: (continuation) => fetchPage(client, table.id, continuation),
     writer,
     written: exported,
     onPage: () => progress.update(exported.rows, exported.rows),

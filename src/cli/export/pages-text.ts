@@ -1,6 +1,6 @@
 /** Formats pages of rows as the text of a file. */
 import { PageRows } from './page-rows.ts';
-import type { RowWriter } from './row-writer.ts';
+import type { ExportWriter } from './row-writer.ts';
 import type { Page } from './table-pages.ts';
 
 /** The result so far. */
@@ -15,7 +15,7 @@ export interface Written {
 interface PagesTextOptions {
   /** Reads a page; `continuation` null: the first one. `limit` is the number of rows still to write. */
   readonly read: (continuation: string | null, limit: number) => Promise<Page>;
-  readonly writer: RowWriter;
+  readonly writer: ExportWriter;
   readonly written: Written;
   readonly limit?: number;
   readonly onPage?: () => void;

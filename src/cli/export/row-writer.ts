@@ -6,7 +6,7 @@ import type { TextFormat } from '../../../clients/file-import/file-format.ts';
 import { UserError } from '../user-error.ts';
 import { tableChanged } from './table-pages.ts';
 
-export interface RowWriter {
+export interface ExportWriter {
   /** The text before the rows. */
   begin(): string;
   /** Adds the last scanned row. */
@@ -21,7 +21,7 @@ export interface RowWriter {
  * The writer for a format. `columns` includes $rowID if row IDs are to be written. Throws UserError if the format
  * cannot have these columns.
  */
-export function writerFor(format: TextFormat, columns: readonly WrittenColumn[], csv: CsvForm): RowWriter {
+export function exportWriterFor(format: TextFormat, columns: readonly WrittenColumn[], csv: CsvForm): ExportWriter {
   const withRowIds = columns.some(({ id }) => id === rowIdKey);
   switch (format) {
     case 'csv':
@@ -45,7 +45,7 @@ interface Punctuation {
 }
 
 /** Rows as the service returns them, one per line. */
-class JsonWriter implements RowWriter {
+class JsonWriter implements ExportWriter {
   readonly #punctuation: Punctuation;
   readonly #withRowIds: boolean;
   #text = '';
@@ -96,7 +96,7 @@ function withoutRowId(scanner: RowScanner): string {
 }
 
 /** Writes a header, and a line for each row. */
-class DelimitedWriter implements RowWriter {
+class DelimitedWriter implements ExportWriter {
   readonly #writer: DelimitedRowWriter;
   /** The columns that rows may have. */
   readonly #ids: ReadonlySet<string>;

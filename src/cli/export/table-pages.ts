@@ -29,7 +29,7 @@ export function writtenColumn(id: string, type: ColumnType): WrittenColumn {
 }
 
 /** Reads a page of the table. `continuation` null: the first page. */
-export async function readPage(client: Tablog, tableID: string, continuation: string | null): Promise<Page> {
+export async function fetchPage(client: Tablog, tableID: string, continuation: string | null): Promise<Page> {
   return pageOf(
     await client.operations.GET('/tables/{tableID}/rows', {
       params: { path: { tableID }, query: continuation === null ? {} : { continuation } },

@@ -27,8 +27,8 @@ import {
   importFailure,
 } from './describe-import.ts';
 import { flagOfForm, formOfFlags, type FormFlags } from './import-flags.ts';
-import { parseVersion, type Target } from './import-request.ts';
-import { nameOf, openSource } from './source.ts';
+import { parseVersion, type NamedImportTarget } from './import-request.ts';
+import { sourceName, openSource } from './source.ts';
 
 export interface ImportFlags extends ClientFlags, FormFlags {
   readonly table: string;
@@ -76,7 +76,7 @@ export async function runShowTypes(file: string, flags: ImportFlags): Promise<vo
       );
     else writeOut(read.columns.map((column) => describeType(column, texts.get(column.id))).join('\n'));
   } catch (error) {
-    throw importFailure(error, nameOf(file));
+    throw importFailure(error, sourceName(file));
   }
 }
 
@@ -85,7 +85,7 @@ export async function runImport(file: string, flags: ImportFlags): Promise<void>
   try {
     await importAndReport(file, flags);
   } catch (error) {
-    throw importFailure(error, nameOf(file));
+    throw importFailure(error, sourceName(file));
   }
 }
 
@@ -183,13 +183,17 @@ async function sayTexts(
 }
 
 /** The columns of the target table; null for a new table. */
-async function columnsOf(client: Tablog, target: Target): Promise<readonly NamedColumn[] | null> {
+async function columnsOf(client: Tablog, target: NamedImportTarget): Promise<readonly NamedColumn[] | null> {
   if (target.kind === 'create') return null;
   const { schema } = await client.table(target.tableID).describe();
   return schema.columns;
 }
 
-async function findTarget(client: Tablog, flags: ImportFlags, ifMatch: Version | undefined): Promise<Target> {
+async function findTarget(
+  client: Tablog,
+  flags: ImportFlags,
+  ifMatch: Version | undefined,
+): Promise<NamedImportTarget> {
   if (flags.create) return { kind: 'create', name: flags.table };
   const table = await findTable(client, flags.table);
   if (table !== null)
@@ -201,7 +205,7 @@ async function findTarget(client: Tablog, flags: ImportFlags, ifMatch: Version |
 
 function report(
   { rows, tableID, version: etag, droppedCells }: ImportResult,
-  target: Target,
+  target: NamedImportTarget,
   ms: number,
   { json, onSchemaError }: ImportFlags,
 ): void {

@@ -5,7 +5,7 @@ import { UserError } from '../user-error.ts';
 export const onSchemaErrors: readonly OnSchemaError[] = ['abort', 'dropColumns', 'updateSchema'];
 
 /** The target of an import, with the name of the table. */
-export type Target = ImportTarget & { readonly name: string };
+export type NamedImportTarget = ImportTarget & { readonly name: string };
 
 /** Parses 7, "7" or W/"7" as the version `"7"`. Throws UserError for anything else. */
 export function parseVersion(text: string): Version {

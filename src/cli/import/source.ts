@@ -13,7 +13,7 @@ const pieceBytes = 256 * 1024;
 const decoders = { gzip: createGunzip, zstd: createZstdDecompress } as const;
 
 /** The name of a file in messages. */
-export function nameOf(file: string): string {
+export function sourceName(file: string): string {
   return file === '-' ? 'stdin' : file;
 }
 
@@ -24,7 +24,7 @@ export function nameOf(file: string): string {
 export async function openSource(file: string, compression: Compression | null): Promise<Source> {
   const isStdin = file === '-';
   const size = isStdin ? null : await sizeOf(file);
-  const name = nameOf(file);
+  const name = sourceName(file);
   let bytesRead = 0;
   async function* counted(signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
     // Without the signal, stopping would wait for the writer of stdin.

@@ -1,7 +1,7 @@
 /** Output of `tablog query` and `tablog sql`: rows to stdout, and their number to stderr. */
 import type { WrittenColumn } from '../../language/formats/delimited-row-writer.ts';
 import { writeWords } from '../console.ts';
-import { writerFor, type RowWriter } from '../export/row-writer.ts';
+import { exportWriterFor, type ExportWriter } from '../export/row-writer.ts';
 import { plainCsv } from '../../api/query/language/export-format.ts';
 import type { TextFormat } from '../../../clients/file-import/file-format.ts';
 import { showNumber } from '../rows-progress.ts';
@@ -22,7 +22,7 @@ interface RowsOutput {
   /** The maximum number of rows to write. */
   readonly limit: number;
   /** Throws UserError if the format does not support these columns. */
-  readonly writerOf: (columns: readonly WrittenColumn[]) => RowWriter;
+  readonly writerOf: (columns: readonly WrittenColumn[]) => ExportWriter;
 }
 
 /** Chooses the format and the limit for this stdout. */
@@ -36,7 +36,7 @@ export function rowsOutput(
     writerOf: (columns) =>
       used === 'table'
         ? new TableWriter(columns, isTTY ? width || widthDefault : Infinity)
-        : writerFor(used, columns, plainCsv),
+        : exportWriterFor(used, columns, plainCsv),
   };
 }
 

@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander';
 import { parseExactly } from '../../language/formats/exact-json.ts';
 
 /** An aggregate: `count`, or `sum:amount` as `sum` of the column `amount`. */
-export interface Aggregate {
+export interface AggregateFlag {
   readonly op: string;
   readonly column?: string;
 }
@@ -14,7 +14,7 @@ export interface RowsQueryFlags {
   readonly fields?: readonly string[];
   readonly count?: boolean;
   readonly groupBy?: readonly string[];
-  readonly aggregate?: readonly Aggregate[];
+  readonly aggregate?: readonly AggregateFlag[];
 }
 
 /** The members of the body except `limit` and `continuation`. The service checks them. */
@@ -51,7 +51,7 @@ export function parseNames(text: string): readonly string[] {
 }
 
 /** Parses `--aggregate`. */
-export function parseAggregates(text: string): readonly Aggregate[] {
+export function parseAggregates(text: string): readonly AggregateFlag[] {
   return parseNames(text).map((name) => {
     const colon = name.indexOf(':');
     return colon === -1 ? { op: name } : { op: name.slice(0, colon), column: name.slice(colon + 1) };

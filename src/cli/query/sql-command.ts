@@ -9,7 +9,7 @@ import { writtenColumn } from '../export/table-pages.ts';
 import { interruption } from '../interruption.ts';
 import { showNumber } from '../rows-progress.ts';
 import { rowsOutput, sayRows, type RowsOutputFlags } from './rows-output.ts';
-import type { SqlParameter } from './sql-parameters.ts';
+import type { SqlParameter } from '../../api/query/sql/literals.ts';
 
 export interface SqlFlags extends ClientFlags, RowsOutputFlags {
   readonly param?: readonly SqlParameter[];

@@ -1,7 +1,5 @@
+import type { SqlParameter } from '../../api/query/sql/literals.ts';
 import { numberToken, parseExactly } from '../../language/formats/exact-json.ts';
-
-/** A value for `$1`, `$2` and so on from the command line. An object is a number that keeps its digits. */
-export type SqlParameter = string | number | boolean | object | null;
 
 /** Adds a parameter. A JSON number, string, true, false or null is parsed; any other text is taken as it is. */
 export function addParameter(text: string, before: readonly SqlParameter[] = []): readonly SqlParameter[] {

@@ -1,11 +1,11 @@
 /** Writes rows as aligned columns. Each column is as wide as its widest value. */
 import { cellText, type WrittenColumn } from '../../language/formats/delimited-row-writer.ts';
 import { rowIdKey, type RowScanner } from '../../language/formats/row-scanner.ts';
-import type { RowWriter } from '../export/row-writer.ts';
+import type { ExportWriter } from '../export/row-writer.ts';
 import { tableChanged } from '../export/table-pages.ts';
 import { cut, textTable } from '../text-table.ts';
 
-export class TableWriter implements RowWriter {
+export class TableWriter implements ExportWriter {
   readonly #columns: readonly WrittenColumn[];
   readonly #places: ReadonlyMap<string, number>;
   readonly #width: number;

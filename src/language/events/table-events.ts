@@ -5,10 +5,17 @@ import type { ColumnChanges, GivenColumn, GivenDisplayName } from '../values/tab
 import { defineEvent, ifMatch, json, newTable, optional, profile, row, rows, table, team } from './define-event.ts';
 import type { Field } from './define-event.ts';
 import type { RowLimits, TableLimits } from './limits.ts';
+import { costOfOperations, operationsFromWire, operationsToWire, type RowOperation } from './row-operations.ts';
 
 const onSchemaError = json<SchemaErrorMode>();
 
-/** What a change of columns does with cells that do not fit a new type: it is refused, or they are empty from then on. */
+/** The language that tables with keys came with. */
+export const languageOfKeys = 3;
+
+/** The IDs of the columns of a key. */
+const key: Field<readonly string[]> = { language: () => languageOfKeys };
+
+/** What a change of columns does if cells do not fit a new type: it is refused, or they are empty from then on. */
 export type MisfitMode = 'abort' | 'clear';
 
 /** Changes of columns, with all that their decision needs besides the table. */
@@ -42,8 +49,10 @@ export const tableCreateRequested = defineEvent({
     teamId: team,
     tableId: newTable,
     name: json<string>(),
-    /** Null: they are inferred from the rows. */
+    /** Null: the columns are inferred from the rows. */
     columns: json<readonly GivenColumn[] | null>(),
+    /** The IDs of the columns of its key; absent: it has none. */
+    key: optional(key),
     onSchemaError,
     appsToLink: json<readonly string[] | null>(),
     limits: json<TableLimits>(),
@@ -61,6 +70,8 @@ export const tablePatchRequested = defineEvent({
     /** Null: unchanged. */
     name: json<string | null>(),
     columns: json<readonly GivenDisplayName[]>(),
+    /** The IDs of the columns of its key; null: it has none; absent: unchanged. */
+    key: optional<readonly string[] | null>({ language: () => languageOfKeys }),
     /** Then `columns` is empty. */
     columnChanges: optional(columnChanges),
   },
@@ -87,6 +98,8 @@ export const tableOverwriteRequested = defineEvent({
     ifMatch,
     /** The schema that replaces the table's; null: the table keeps its schema. */
     columns: json<readonly GivenColumn[] | null>(),
+    /** The key in that schema; absent: it has none. */
+    key: optional(key),
     onSchemaError,
     limits: json<RowLimits>(),
     rows,
@@ -103,7 +116,7 @@ export const rowPatchRequested = defineEvent({
     ifMatch,
     onSchemaError,
     limits: json<RowLimits>(),
-    /** Of the one row in the event's body, with nulls for the columns to be cleared. */
+    /** The profile of the one row in the event's body. Nulls are columns to clear. */
     profile,
   },
 });
@@ -112,4 +125,26 @@ export const rowDeleteRequested = defineEvent({
   type: 'RowDeleteRequested',
   language: 1,
   fields: { teamId: team, tableId: table, row, ifMatch },
+});
+
+const operations: Field<readonly RowOperation[]> = {
+  toWire: operationsToWire,
+  fromWire: operationsFromWire,
+  cost: costOfOperations,
+};
+
+/** Several operations on the rows of a table: all take effect, in order, or none does. */
+export const tableBatchRequested = defineEvent({
+  type: 'TableBatchRequested',
+  language: 3,
+  fields: {
+    teamId: team,
+    tableId: table,
+    ifMatch,
+    onSchemaError,
+    limits: json<RowLimits>(),
+    operations,
+    /** Of the rows in the event's body: with nulls where a patch clears a column. */
+    profile,
+  },
 });

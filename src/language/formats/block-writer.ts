@@ -1,7 +1,7 @@
 /** Cuts scanned rows into blocks. */
 import type { Profile } from '../values/profile.ts';
 import { BodyBuffer } from './body-buffer.ts';
-import type { RowLimits } from './row-limits.ts';
+import type { RowReaderLimits } from './row-limits.ts';
 import { RowProfiler } from './row-profiler.ts';
 import { lowerN, quote } from '../values/json-scanner.ts';
 import { RowIds } from './row-ids.ts';
@@ -9,22 +9,25 @@ import type { RowScanner, ScannedRow } from './row-scanner.ts';
 
 const lineFeed = 0x0a;
 
-/** Some rows as they are stored and travel in an event, with their profile. */
+/** Rows in the form in which they are stored and travel in an event, with their profile. */
 export interface RowBlock {
   readonly profile: Profile;
   /** Row bodies in UTF-8, joined by line feeds. */
   readonly body: Uint8Array;
   /**
-   * The row IDs that the rows came with (`$rowID`), 16 bytes a row: zeros for a row without one, ones for an invalid
-   * one. Null if no row has any, or if they are not requested.
+   * The row IDs with which the rows came (`$rowID`), 16 bytes a row: zeros for a row without an ID, ones for an invalid
+   * ID. Null if no row has an ID, or if IDs are not requested.
    */
   readonly ids: Uint8Array | null;
 }
 
-/** Adjacent clean rows are copied together by `copyRun`, which must be called before the scanner's buffer changes. */
+/**
+ * Cuts rows into blocks. Adjacent clean rows are copied together by `copyRun`. Call it before the scanner's buffer
+ * changes.
+ */
 export class BlockWriter {
   readonly #scanner: RowScanner;
-  readonly #limits: RowLimits;
+  readonly #limits: RowReaderLimits;
   readonly #profiler: RowProfiler;
   readonly #body = new BodyBuffer();
   readonly #ids: RowIds | null;
@@ -32,16 +35,14 @@ export class BlockWriter {
   #runEnd = 0;
 
   /** `retainIds`: whether blocks include the row IDs of their rows. */
-  constructor(scanner: RowScanner, limits: RowLimits, retainIds = false) {
+  constructor(scanner: RowScanner, limits: RowReaderLimits, retainIds = false) {
     this.#ids = retainIds ? new RowIds() : null;
     this.#scanner = scanner;
     this.#limits = limits;
     this.#profiler = new RowProfiler(scanner);
   }
 
-  /**
-   * Adds a row. Returns the previous block if the row does not fit into it. A row counts with its length as received.
-   */
+  /** Adds a row. Returns the previous block if the row does not fit into it. Counts the row's length as received. */
   add(row: ScannedRow): RowBlock | null {
     const { start, end } = row;
     const isFull =

@@ -4,23 +4,23 @@ import { CellBodies } from './cell-bodies.ts';
 import { CellProfiler } from './cell-profiler.ts';
 import type { DelimitedHeader } from './delimited-header.ts';
 import { RowIds } from './row-ids.ts';
-import type { RowLimits } from './row-limits.ts';
+import type { RowReaderLimits } from './row-limits.ts';
 import type { Rule } from '../values/rule.ts';
 
 /**
- * Rows are kept as cells until their block is full: a column is stored as numbers or booleans only if all its cells in
+ * Rows stay cells until their block is full, because a column is stored as numbers or booleans only if all its cells in
  * the block are numbers or booleans.
  */
 export class CellBlockWriter {
   readonly #header: DelimitedHeader;
-  readonly #limits: RowLimits;
+  readonly #limits: RowReaderLimits;
   readonly #profiler: CellProfiler;
   readonly #ids: RowIds | null;
   #rows: (readonly string[])[] = [];
   #bytesMax = 0;
   #wroteBlock = false;
 
-  constructor(header: DelimitedHeader, limits: RowLimits, retainIds: boolean, counts: boolean, rule: Rule) {
+  constructor(header: DelimitedHeader, limits: RowReaderLimits, retainIds: boolean, counts: boolean, rule: Rule) {
     this.#header = header;
     this.#limits = limits;
     this.#ids = retainIds ? new RowIds() : null;
@@ -47,9 +47,7 @@ export class CellBlockWriter {
     return full;
   }
 
-  /**
-   * Closes the block. Null if it has no rows; but the first block of a body may consist of the header's columns only.
-   */
+  /** Closes the block. Null if it has no rows. But the first block of a body may have only the header's columns. */
   close(): RowBlock | null {
     const rows = this.#rows;
     if (rows.length === 0 && (this.#wroteBlock || this.#header.ordered.length === 0)) return null;

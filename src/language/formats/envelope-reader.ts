@@ -1,10 +1,10 @@
 /** Reads the members of the object around the rows, except the rows themselves. */
 import { RefusedText, colon, openBracket, quote } from '../values/json-scanner.ts';
 import type { JsonScanner } from '../values/json-scanner.ts';
-import type { RowLimits } from './row-limits.ts';
+import type { RowReaderLimits } from './row-limits.ts';
 
 /** Parsed members by key. It has no prototype, so that clients' keys cannot collide with inherited ones. */
-export type Envelope = Record<string, unknown>;
+export type BodyMembers = Record<string, unknown>;
 
 export type ParseMember = (json: string, key: string) => unknown;
 
@@ -12,7 +12,7 @@ const rowsKey = 'rows';
 
 export class EnvelopeReader {
   /** Null until the object begins. */
-  members: Envelope | null = null;
+  members: BodyMembers | null = null;
   /** The key of the last member, or of the member that was refused. */
   key: string | null = null;
   readonly #scanner: JsonScanner;
@@ -22,24 +22,24 @@ export class EnvelopeReader {
   #bytes = 0;
 
   /** `parse` turns the JSON of a member into its value. */
-  constructor(scanner: JsonScanner, { envelopeBytes }: RowLimits, parse: ParseMember) {
+  constructor(scanner: JsonScanner, { envelopeBytes }: RowReaderLimits, parse: ParseMember) {
     this.#scanner = scanner;
     this.#parse = parse;
     this.#bytesMax = envelopeBytes;
   }
 
-  /** Whether the body is an array of rows, or has one. */
+  /** Whether the body is an array of rows, or contains one. */
   get hasRows(): boolean {
     return this.members === null || (this.#keys.has(rowsKey) && !(rowsKey in this.members));
   }
 
   begin(): void {
-    this.members = Object.create(null) as Envelope;
+    this.members = Object.create(null) as BodyMembers;
   }
 
   /**
-   * Reads the member whose key is at `start`. `rowsFollow`: the member is an array of rows, and `end` the index behind
-   * its opening bracket; else `end` is the index behind the member.
+   * Reads the member whose key is at `start`. `rowsFollow`: whether the member is an array of rows. Then `end` is the
+   * index after its opening bracket, otherwise the index after the member.
    * @throws UnfinishedText, RefusedText
    */
   read(start: number): { readonly end: number; readonly rowsFollow: boolean } {

@@ -1,5 +1,5 @@
 /** Limits of rows (docs/spec/decisions.md 2) and of the blocks they are cut into (ARCHITECTURE.md, "block"). */
-export interface RowLimits {
+export interface RowReaderLimits {
   /** Rows and bytes of the bodies (with the line feeds between them) of one block. */
   readonly blockRows: number;
   readonly blockBytes: number;
@@ -13,7 +13,7 @@ export interface RowLimits {
   readonly envelopeBytes: number;
 }
 
-export const defaultRowLimits: RowLimits = {
+export const defaultRowLimits: RowReaderLimits = {
   blockRows: 10_000,
   blockBytes: 512 * 1024,
   rowBytes: 512 * 1024,

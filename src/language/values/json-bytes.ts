@@ -1,4 +1,4 @@
-/** Walks JSON in UTF-8 without parsing it, as `json-text.ts` walks JSON that is a string: it must be valid. */
+/** Walks valid JSON in UTF-8 without parsing it. (`json-text.ts` does the same for JSON in a string.) */
 
 const quote = 0x22;
 const comma = 0x2c;
@@ -9,14 +9,14 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 const blank = 0x20;
 
-export function skipBlanks(json: Uint8Array, start: number): number {
+export function skipBlankBytes(json: Uint8Array, start: number): number {
   let at = start;
   while (json[at]! <= blank) at += 1;
   return at;
 }
 
 /** The index after the string that begins with the quote at `start`. */
-export function stringEnd(json: Uint8Array, start: number): number {
+export function stringEndInBytes(json: Uint8Array, start: number): number {
   for (let at = start + 1; at < json.length; at += 1) {
     const byte = json[at];
     if (byte === quote) return at + 1;
@@ -26,9 +26,9 @@ export function stringEnd(json: Uint8Array, start: number): number {
 }
 
 /** The index after the value of a member of an object, which begins at `start`. */
-export function valueEnd(json: Uint8Array, start: number): number {
+export function valueEndInBytes(json: Uint8Array, start: number): number {
   const first = json[start];
-  if (first === quote) return stringEnd(json, start);
+  if (first === quote) return stringEndInBytes(json, start);
   return first === openBrace || first === openBracket ? nestedEnd(json, start) : wordEnd(json, start);
 }
 
@@ -38,7 +38,7 @@ function nestedEnd(json: Uint8Array, start: number): number {
   for (let at = start; at < json.length;) {
     const byte = json[at];
     if (byte === quote) {
-      at = stringEnd(json, at);
+      at = stringEndInBytes(json, at);
       continue;
     }
     at += 1;

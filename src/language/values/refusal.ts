@@ -12,9 +12,10 @@ export type RefusalType =
   | 'column_id_not_found'
   | 'column_has_invalid_value'
   | 'column_id_reserved'
-  | 'column_id_not_unique';
+  | 'column_id_not_unique'
+  | 'key_not_unique';
 
-/** Why a command takes no effect: nothing has changed. */
+/** Why a command takes no effect. */
 export interface Refusal {
   readonly type: RefusalType;
   readonly message: string;

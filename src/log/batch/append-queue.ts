@@ -5,7 +5,7 @@
 import type { EncodedEvent } from '../../language/events/event.ts';
 import { eventLanguage } from '../../language/events/language.ts';
 import { LanguageTooNew, type NotAppended } from '../event-log.ts';
-import { refuse, type LogObserver, type RefusalReason } from '../log-observer.ts';
+import { reportRefusal, type LogObserver, type RefusalReason } from '../log-observer.ts';
 import { Waits, type End } from './waits.ts';
 
 interface AppendQueueOptions {
@@ -76,6 +76,6 @@ export class AppendQueue {
 
   /** The error for an event that is refused before it could have any effect. Counts the refusal. */
   refuse(reason: RefusalReason, message: string, partition: number): NotAppended {
-    return refuse(this.#options.observer, reason, message, { partition });
+    return reportRefusal(this.#options.observer, reason, message, { partition });
   }
 }

@@ -5,22 +5,22 @@
  * the memory is dropped and the batch is decided again.
  */
 import type { RecordedOutcome } from '../outcomes/recorded-outcome.ts';
-import type { States } from '../model-set.ts';
+import type { AnyStates } from '../model-set.ts';
 
 export class BatchMemory {
   /** The memory of each model, by the model's name. */
-  readonly remembered: States;
-  #before: States | null;
+  readonly remembered: AnyStates;
+  #before: AnyStates | null;
   #outcomes: ReadonlyMap<string, RecordedOutcome>;
 
-  constructor(before: States, outcomes: ReadonlyMap<string, RecordedOutcome>, remembered: States) {
+  constructor(before: AnyStates, outcomes: ReadonlyMap<string, RecordedOutcome>, remembered: AnyStates) {
     this.#before = before;
     this.#outcomes = outcomes;
     this.remembered = remembered;
   }
 
   /** The states of the batch in flight; null once it is visible. */
-  get before(): States | null {
+  get before(): AnyStates | null {
     return this.#before;
   }
 

@@ -9,11 +9,11 @@ import type { Outcome } from '../../language/events/outcome.ts';
 import type { CommandId } from '../event-log.ts';
 import { inSlices, TimeSlices } from '../../language/time-slices.ts';
 import { BatchMemory } from './batch-memory.ts';
-import type { LogPlace } from './decision.ts';
+import { Decider } from './decider.ts';
 import type { Entry } from './entry.ts';
 import type { KeyReservation } from './local-keys.ts';
 import type { AnyModel, Loading } from '../model.ts';
-import type { ModelSet, States } from '../model-set.ts';
+import type { ModelSet, AnyStates } from '../model-set.ts';
 import { findOutcomes, storeOutcomes } from '../outcomes/outcomes.store.ts';
 import { stillCounts, type RecordedOutcome } from '../outcomes/recorded-outcome.ts';
 import { versionsAt, type Versions } from '../progress/versions.ts';
@@ -21,9 +21,6 @@ import { UndoJournal } from './undo-journal.ts';
 
 /** Whether earlier outcomes are looked up for all commands (see `ProjectOptions`). */
 export type Duplicates = 'replace' | 'fail';
-
-/** How many changes are applied between two checks of the clock. */
-const changesOfSlice = 1000;
 
 /** A write that must precede the batch in its transaction. */
 export type Write = (tx: Tx) => Promise<void>;
@@ -34,27 +31,28 @@ export interface BatchOptions {
   readonly duplicates: Duplicates;
   readonly keys: KeyReservation;
   /** The committed state that each model caches. */
-  readonly committed: States;
+  readonly committed: AnyStates;
   /** The memory of the previous batch, if it is known to be valid. */
   readonly memory: BatchMemory | null;
+  /** Whether it is decided before its records are known to stand there. */
+  readonly isAhead: boolean;
 }
 
 export class Batch {
   /** The outcome of each command. A command whose event came after its `notAfter` has none. */
   readonly outcomes = new Map<CommandId, Outcome>();
   readonly #options: BatchOptions;
-  readonly #journal = new UndoJournal();
-  readonly #states: States;
+  readonly #states: AnyStates;
+  readonly #decider: Decider;
   /** Outcomes recorded before this batch, and the new ones. */
   readonly #recorded = new Map<CommandId, RecordedOutcome>();
   readonly #fresh = new Map<CommandId, RecordedOutcome>();
 
-  /** How many changes were applied. */
-  #changes = 0;
-
   constructor(options: BatchOptions) {
     this.#options = options;
-    this.#states = options.models.open(() => options.keys.take(), this.#journal);
+    const journal = new UndoJournal();
+    this.#states = options.models.open(() => options.keys.take(), journal);
+    this.#decider = new Decider(options.models, this.#states, journal);
   }
 
   /**
@@ -82,19 +80,20 @@ export class Batch {
   }
 
   async #load(tx: Tx, events: readonly Event[], commandIds: readonly CommandId[]): Promise<readonly Write[]> {
-    const { models, partition, keys, committed, memory } = this.#options;
+    const { models, partition, keys, committed, memory, isAhead } = this.#options;
     const writes: Write[] = [];
-    const parts = events.flatMap((event) => models.partsOf(event));
-    const loadings = models.list.map(([name, model]): readonly [AnyModel, Loading<States, unknown, unknown>] => [
+    const loaded = events.flatMap((event) => models.loadedFor(event));
+    const loadings = models.list.map(([name, model]): readonly [AnyModel, Loading<AnyStates, unknown, unknown>] => [
       model,
       {
         tx,
-        events: parts,
+        events: loaded,
         keys,
         states: this.#states,
         before: memory?.before ?? null,
         remembered: memory?.remembered[name] ?? null,
         committed: committed[name],
+        isAhead,
         writeFirst: (write) => writes.push(write),
       },
     ]);
@@ -111,17 +110,17 @@ export class Batch {
     const refused = events.filter(({ data }) => models.loadsMuch(data) && models.isRefused(this.#states, data));
     const remaining =
       refused.length === 0
-        ? parts
-        : events.filter((event) => !refused.includes(event)).flatMap((event) => models.partsOf(event));
+        ? loaded
+        : events.filter((event) => !refused.includes(event)).flatMap((event) => models.loadedFor(event));
     for (const [model, loading] of loadings) await model.loadMore?.({ ...loading, events: remaining });
     return writes;
   }
 
   /**
    * Decides events in their order. `before` has the versions of the partition before them; resolves to the versions
-   * after them. While the many changes of an import are applied, other work runs in between.
+   * after them. While the many changes of an import are applied, other work runs in between. `tx`: as for `load`.
    */
-  async decide(run: readonly Entry[], before: Versions): Promise<Versions> {
+  async decide(tx: Tx, run: readonly Entry[], before: Versions): Promise<Versions> {
     const slices = new TimeSlices();
     let versions = before;
     for (const { record, event } of run) {
@@ -135,46 +134,17 @@ export class Batch {
       if (notAfter !== null && record.time > notAfter) continue;
 
       const { partition, offset, time } = record;
-      const decided = await this.#decide(
+      const decided = await this.#decider.decide(
         event,
         { partition, offset, version: versions.base + offset, gaps: versions.gaps, time },
         slices,
+        async (lacking) => void (await this.#load(tx, [lacking], [])),
       );
       const outcome = { ...decided, requestDigest: requestDigest ?? undefined };
       this.outcomes.set(commandId, outcome);
       this.#fresh.set(commandId, { commandId, offset, time, outcome });
     }
     return versions;
-  }
-
-  /** Decides an event, and applies its changes. */
-  async #decide(event: Event, at: LogPlace, slices: TimeSlices): Promise<Outcome> {
-    const { models } = this.#options;
-    const sequence = models.sequenceOf(event.data);
-    if (sequence === null) return this.#decideAlone(event, at, slices);
-    const outcomes: Outcome[] = [];
-    this.#journal.setSavepoint();
-    for (const part of models.partsOf(event)) {
-      const outcome = await this.#decideAlone(part, at, slices);
-      if (outcome.status === 'refused') {
-        this.#journal.rollBack();
-        return { status: 'refused', refusal: sequence.refusalOf(outcome.refusal, outcomes.length) };
-      }
-      outcomes.push(outcome);
-    }
-    this.#journal.release();
-    return sequence.outcomeOf(outcomes, at);
-  }
-
-  async #decideAlone(event: Event, at: LogPlace, slices: TimeSlices): Promise<Outcome> {
-    const { models } = this.#options;
-    const { changes, outcome } = models.decide(this.#states, event, at);
-    for (const change of changes) {
-      models.apply(this.#states, change);
-      this.#changes += 1;
-      if (this.#changes % changesOfSlice === 0) await slices.next();
-    }
-    return outcome;
   }
 
   /** The net changes of all models, and the outcomes. */

@@ -5,16 +5,18 @@ import type { ModelSet } from '../model-set.ts';
 /**
  * Cuts records before each event that reads stored rows (`readsStored`), so that everything before the event is stored
  * first, in the same transaction. Consecutive events of that kind share a stretch, because they do not affect each
- * other.
+ * other. An event that may store much ends its stretch.
  */
 export function stretchesOf(models: ModelSet, entries: readonly Entry[]): Entry[][] {
   const stretches: Entry[][] = [];
   let before = true;
+  let hasEnded = true;
   for (const entry of entries) {
     const readsStored = models.readsStored(entry.event.data);
-    if (stretches.length === 0 || (readsStored && !before)) stretches.push([entry]);
+    if (hasEnded || (readsStored && !before)) stretches.push([entry]);
     else stretches.at(-1)!.push(entry);
     before = readsStored;
+    hasEnded = models.storesMuch(entry.event.data);
   }
   return stretches;
 }

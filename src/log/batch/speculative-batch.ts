@@ -87,7 +87,7 @@ export class SpeculativeBatch implements Decided {
     for (const run of active.length === 0 ? [] : runsOf(models, active)) {
       const writes = await batch.load(reader, run);
       if (writes.length > 0) throw new Error('rows of an event were not written ahead');
-      await batch.decide(run, versions);
+      await batch.decide(reader, run, versions);
     }
     for (const command of commands) this.held.add(command);
     this.#entries.push(...entries);

@@ -1,8 +1,8 @@
-import type { Cell, Differences } from './differences.ts';
+import type { ReadModelValue, Differences } from './differences.ts';
 import type { Pair } from './merge.ts';
 
 /** A compared row, by column name. */
-export type ComparedRow = Readonly<Record<string, Cell>>;
+export type ComparedRow = Readonly<Record<string, ReadModelValue>>;
 
 export interface Labels {
   /** A name for the row in messages, made from its keys. */

@@ -1,7 +1,7 @@
 /** Compares two read models, as far as clients and later decisions can tell them apart. */
 import { engineSections } from '../log.sections.ts';
 import type { Models } from '../model.ts';
-import type { ComparedPiece, Comparison, Position } from './comparison.ts';
+import type { ComparedPiece, CompareSnapshots, ComparisonKey } from './comparison.ts';
 import { Differences, type Difference } from './differences.ts';
 import { compareSection } from './section.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -25,8 +25,8 @@ export async function compareReadModels(models: Models, atSameProgress: AtSamePr
   const differences = new Differences();
   const counts: Record<string, number> = {};
   for (const compare of comparisonsOf(models)) {
-    for (let after: Position | null = null, isOver = false; !isOver && !differences.full;) {
-      const from: Position | null = after;
+    for (let after: ComparisonKey | null = null, isOver = false; !isOver && !differences.full;) {
+      const from: ComparisonKey | null = after;
       const piece: ComparedPiece = await atSameProgress((expected, found) =>
         compare(expected, found, differences, from),
       );
@@ -39,9 +39,9 @@ export async function compareReadModels(models: Models, atSameProgress: AtSamePr
 }
 
 /** All parts of the comparison: the sections, then the parts that need more than one query. */
-function comparisonsOf(models: Models): readonly Comparison[] {
+function comparisonsOf(models: Models): readonly CompareSnapshots[] {
   const all = Object.values(models);
-  const sections = [...engineSections, ...all.flatMap(({ sections }) => sections)].map((section): Comparison => {
+  const sections = [...engineSections, ...all.flatMap(({ sections }) => sections)].map((section): CompareSnapshots => {
     return async (expected, found, differences, after) => ({
       counts: {},
       next: await compareSection(section, expected, found, differences, after),

@@ -14,7 +14,7 @@ export interface Difference {
 }
 
 /** A value of a read model. */
-export type Cell = string | number | bigint | boolean | null | undefined;
+export type ReadModelValue = string | number | bigint | boolean | null | undefined;
 
 export class Differences {
   readonly list: Difference[] = [];
@@ -25,7 +25,7 @@ export class Differences {
   }
 
   /** `expected` is the value according to the log, `found` the value in the read model; null: missing. */
-  add(what: string, expected: Cell, found: Cell): void {
+  add(what: string, expected: ReadModelValue, found: ReadModelValue): void {
     if (this.full) return;
     const [expectedText, foundText] = [textOf(expected), textOf(found)];
     const from = Math.max(0, firstDifference(expectedText, foundText) - excerptLength / 2);
@@ -38,7 +38,7 @@ export function describeDifference({ what, expected, found }: Difference): strin
   return `${what}: expected ${expected}, found ${found}`;
 }
 
-function textOf(value: Cell): string {
+function textOf(value: ReadModelValue): string {
   return value === null || value === undefined ? 'nothing' : String(value);
 }
 

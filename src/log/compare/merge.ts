@@ -1,5 +1,5 @@
 /** Merges two streams that are sorted by the same key. */
-import type { Position } from './comparison.ts';
+import type { ComparisonKey } from './comparison.ts';
 
 /** The rows of both sides with the same key; null where a side has none. */
 export type Pair<Row> = readonly [expected: Row | null, found: Row | null];
@@ -20,7 +20,7 @@ export async function* merge<Row extends object>(
 }
 
 /** The key of a pair. */
-export function positionOf<Row extends object>([expected, found]: Pair<Row>, keys: readonly string[]): Position {
+export function positionOf<Row extends object>([expected, found]: Pair<Row>, keys: readonly string[]): ComparisonKey {
   const row = (expected ?? found) as Readonly<Record<string, Key>>;
   return keys.map((key) => row[key]!);
 }

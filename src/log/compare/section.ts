@@ -1,6 +1,6 @@
 /** A part of a read model that replay must reproduce: a query whose rows are compared by key. */
 import { compareCells, type ComparedRow, type Labels } from './compare-cells.ts';
-import { queryAfter, type Position } from './comparison.ts';
+import { queryAfter, type ComparisonKey } from './comparison.ts';
 import type { Differences } from './differences.ts';
 import { merge, positionOf } from './merge.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -45,8 +45,8 @@ export async function compareSection(
   expected: Snapshot,
   found: Snapshot,
   differences: Differences,
-  after: Position | null,
-): Promise<Position | null> {
+  after: ComparisonKey | null,
+): Promise<ComparisonKey | null> {
   const { text, values } = queryAfter(section.query, section.keys, after);
   const streams = [
     expected.stream<ComparedRow>(text, rowsAtOnce, values),

@@ -19,8 +19,8 @@ import type { ProgressWatch } from './progress-watch.ts';
 
 export interface AdmissionLimits {
   /**
-   * How many events may wait for their outcome, and how many bytes may wait to be sent, over all partitions. Past either
-   * limit, appends are refused.
+   * How many events may wait for their outcome, and how many bytes may wait to be sent, over all partitions. Past
+   * either limit, appends are refused.
    */
   readonly queueEventsMax: number;
   readonly queueBytesMax: number;

@@ -23,7 +23,7 @@ import {
 } from '../event-log.ts';
 import { RecordsLost, shortLog } from '../identity.ts';
 import { LogClock } from '../log-clock.ts';
-import { fail, noLogObserver, type LogObserver } from '../log-observer.ts';
+import { reportFailure, noLogObserver, type LogObserver } from '../log-observer.ts';
 import { allPartitions, partitionOf } from '../partition.ts';
 import { untilClosed } from '../until-closed.ts';
 import { AdmissionControl, type AdmissionLimits } from './admission-control.ts';
@@ -246,7 +246,7 @@ export class KafkaLog implements EventLog {
       if (behind === undefined) return;
       if (performance.now() > deadline)
         throw new NotAppended(
-          `the read model is behind what processes of another version have appended to partition ${behind[0]}`,
+          `the read model lacks events that processes of another version have appended to partition ${behind[0]}`,
         );
       await sleep(reachHeadLookMs);
     }
@@ -294,7 +294,7 @@ export class KafkaLog implements EventLog {
       observer.settled(performance.now() - began);
       return outcome;
     } catch (error) {
-      throw fail(observer, error, { partition, offset: placedAt });
+      throw reportFailure(observer, error, { partition, offset: placedAt });
     } finally {
       queued.left('failed');
     }

@@ -7,25 +7,25 @@ import { AppendUnknown, tooLate } from '../event-log.ts';
 import type { CommandId } from '../event-log.ts';
 import type { Outcome } from '../../language/events/outcome.ts';
 import type { HeldTeams } from '../quarantine/held-teams.ts';
-import { answersAttempt, type Attempt, type RecordedOutcome } from '../outcomes/recorded-outcome.ts';
+import { answersAttempt, type CommandAttempt, type RecordedOutcome } from '../outcomes/recorded-outcome.ts';
 
 /** The wait of one request. */
-export interface Wait {
+export interface OutcomeWait {
   /** The outcome of its command. */
   readonly outcome: Promise<Outcome>;
   /** Records where in the log the request's event is. */
-  placedAt(place: NonNullable<Attempt['place']>): void;
+  placedAt(place: NonNullable<CommandAttempt['place']>): void;
   /** Rejects the wait. */
   fail(error: Error): void;
 }
 
-class Waiter implements Attempt {
+class Waiter implements CommandAttempt {
   readonly commandId: CommandId;
   readonly teamId: string;
   readonly notAfter: number | null;
   readonly began = performance.now();
   readonly settled = Promise.withResolvers<Outcome>();
-  place: Attempt['place'] = null;
+  place: CommandAttempt['place'] = null;
 
   constructor(commandId: CommandId, teamId: string, notAfter: number | null) {
     this.commandId = commandId;
@@ -48,7 +48,7 @@ export class OutcomeWaiters {
   }
 
   /** `notAfter`: the log time until which the event can take effect; null: at any time. */
-  wait(partition: number, commandId: CommandId, teamId: string, notAfter: number | null): Wait {
+  wait(partition: number, commandId: CommandId, teamId: string, notAfter: number | null): OutcomeWait {
     const waiter = new Waiter(commandId, teamId, notAfter);
     const waiting = this.#waiting[partition]!;
     const others = waiting.get(commandId);

@@ -10,7 +10,7 @@ import type { Database } from '../../storage/database/database.ts';
 import { isDatabaseAway } from '../../storage/database/database-away.ts';
 import { pause } from '../../storage/pause.ts';
 import { untilClosed } from '../until-closed.ts';
-import { noteCaughtUp, noteHalted, takeOver } from '../progress/progress.store.ts';
+import { noteCaughtUp, noteHalted, takeOverPartition } from '../progress/progress.store.ts';
 import type { ProjectionListener } from '../project-records.ts';
 import type { Projector } from '../projector.ts';
 import type { LogRecord, PartitionBounds } from '../event-log.ts';
@@ -25,7 +25,7 @@ import {
 } from '../identity.ts';
 import type { KafkaConnection } from './kafka-connection.ts';
 import { PartitionFetcher, type FetchPlace } from './partition-fetcher.ts';
-import { PartitionProjection, type Position, type ProjectionEvents } from './partition-projection.ts';
+import { PartitionProjection, type TakeoverPosition, type ProjectionEvents } from './partition-projection.ts';
 import { RetakeDelays } from './retake-delays.ts';
 
 /** How long to wait after a failure, in milliseconds. */
@@ -189,7 +189,7 @@ export class PartitionOwner {
       try {
         // Checked first, so that this process does not fence off the owners in a new read model.
         await requireReadModel();
-        const claim = await takeOver(database.pool, partition);
+        const claim = await takeOverPartition(database.pool, partition);
         // Checked again: from here on, a replacement of the read model invalidates this epoch.
         await requireReadModel();
         onTakenOver(partition);
@@ -215,7 +215,7 @@ export class PartitionOwner {
     }
   }
 
-  #own(partition: number, position: Position, end: bigint): void {
+  #own(partition: number, position: TakeoverPosition, end: bigint): void {
     const { database, projector, logger, listener } = this.#options;
     const takenAt = performance.now();
     const projection = new PartitionProjection({

@@ -35,7 +35,7 @@ const selectPosition: Statement<{ next: bigint; epoch: bigint; contradicted: boo
 };
 
 /** The progress and epoch of a partition when this process took it over. */
-export type Position = Pick<Progress, 'next' | 'time' | 'epoch' | 'lastHash'>;
+export type TakeoverPosition = Pick<Progress, 'next' | 'time' | 'epoch' | 'lastHash'>;
 
 /** The events in the projection of a partition. */
 export interface ProjectionEvents {
@@ -61,7 +61,7 @@ export interface ProjectionEvents {
 
 interface PartitionProjectionOptions extends ProjectionEvents {
   readonly partition: number;
-  readonly position: Position;
+  readonly position: TakeoverPosition;
   readonly database: Pick<Database, 'writers'>;
   readonly projector: Projector;
   readonly listener?: ProjectionListener;

@@ -33,7 +33,7 @@ export function stillCounts({ time }: Pick<RecordedOutcome, 'time'>, now: number
 }
 
 /** One attempt at a command. */
-export interface Attempt {
+export interface CommandAttempt {
   /** The place of its record in the log; null while unknown. */
   readonly place: { readonly offset: bigint; readonly time: number } | null;
   /**
@@ -49,7 +49,7 @@ export interface Attempt {
  */
 export function answersAttempt(
   { offset, time }: Pick<RecordedOutcome, 'offset' | 'time'>,
-  { place, notAfter }: Attempt,
+  { place, notAfter }: CommandAttempt,
 ): boolean {
   if (place === null) return notAfter === null || stillCounts({ time }, notAfter);
   return offset >= place.offset || stillCounts({ time }, place.time);

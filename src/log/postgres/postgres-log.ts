@@ -16,7 +16,7 @@ import { describeHalt } from '../describe-halt.ts';
 import { proveIdentity } from '../identity.ts';
 import type { EventLog, LogRecord, LogStatus, PartitionBounds, Standstill } from '../event-log.ts';
 import { LogClock } from '../log-clock.ts';
-import { fail, noLogObserver, type LogObserver } from '../log-observer.ts';
+import { reportFailure, noLogObserver, type LogObserver } from '../log-observer.ts';
 import { allPartitions, partitionOf } from '../partition.ts';
 import { AppendQueue, type QueuedEvent } from '../batch/append-queue.ts';
 import { appendsWait } from '../batch/waits.ts';
@@ -214,7 +214,7 @@ export class PostgresLog implements EventLog {
       observer.settled(ms);
       return outcome;
     } catch (error) {
-      throw fail(observer, error, { partition });
+      throw reportFailure(observer, error, { partition });
     } finally {
       queued.sent();
       queued.left('failed');

@@ -94,7 +94,7 @@ export function isFenced(epoch: bigint): boolean {
  * Takes a partition over: fences off its former owner. A halted partition can be projected again, unless its log
  * contradicts the read model.
  */
-export async function takeOver(pool: pg.Pool, partition: number): Promise<Progress> {
+export async function takeOverPartition(pool: pg.Pool, partition: number): Promise<Progress> {
   const { rows } = await pool.query<ProgressRow>(
     `update progress set halted = case when contradicted then halted end, epoch = ${ownedEpoch} where partition = $1 returning ${columns}`,
     [partition],

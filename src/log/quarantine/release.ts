@@ -14,7 +14,7 @@ import { isStatementTimeout } from '../../storage/database/statement-timeout.ts'
 import type { LogReader, LogRecord } from '../event-log.ts';
 import { readVersions } from '../progress/advance.ts';
 import { readProgressOf } from '../progress/progress.store.ts';
-import { batchesOf, isConflict, storing, wholeOrAlone } from '../project-records.ts';
+import { batchesOf, isConflict, withCommit, wholeOrAlone } from '../project-records.ts';
 import { ProgressMoved, type Projector } from '../projector.ts';
 import {
   endQuarantine,
@@ -96,7 +96,7 @@ async function goOn(quarantine: Quarantine, to: bigint, running: Release): Promi
   for await (const records of log.read(partition, next, to)) {
     await wholeOrAlone(batchesOf(records)[0]!, {
       project: (some) =>
-        storing(database, projector, async (tx) => {
+        withCommit(database, projector, async (tx) => {
           const { held } = await lock(tx, running, quarantine, some[0]!.offset);
           return { result: undefined, ...(await release(tx, quarantine, held, some, projector)) };
         }),
@@ -121,7 +121,7 @@ async function finish(quarantine: Quarantine, running: Release): Promise<boolean
   const { partition, next } = quarantine;
   let isAtEnd = false;
   try {
-    return await storing(database, projector, async (tx) => {
+    return await withCommit(database, projector, async (tx) => {
       const { projected, held } = await lock(tx, running, quarantine, next);
       isAtEnd = projected === next;
       const left: LogRecord[] = [];

@@ -5,9 +5,9 @@ import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { withConnection } from '../../storage/database/one-connection.ts';
 import { BackupError, type BackupStore, type OnProgress } from './backup-store.ts';
-import type { TableCopy } from './manifest.ts';
+import type { TableBackup } from './manifest.ts';
 import { readPacks } from './packs.ts';
-import { columnList, tableName } from './stored-tables.ts';
+import { columnList, qualifiedName } from './stored-tables.ts';
 
 /** How many tables are filled, or indexes built, at once. */
 const atOnce = 3;
@@ -16,14 +16,14 @@ const atOnce = 3;
 export async function copyIn(
   client: pg.ClientBase,
   schema: string,
-  { name, columns, streams }: TableCopy,
+  { name, columns, streams }: TableBackup,
   store: BackupStore,
   signal: AbortSignal,
 ): Promise<void> {
   for (const { rows, packs } of streams) {
     signal.throwIfAborted();
     const stream = client.query(
-      copyFrom(`copy ${tableName({ schema, name })} (${columnList(columns)}) from stdin (format binary)`),
+      copyFrom(`copy ${qualifiedName({ schema, name })} (${columnList(columns)}) from stdin (format binary)`),
     );
     await pipeline(Readable.from(readPacks(store, packs), { objectMode: false }), stream);
     if (stream.rowCount !== rows)

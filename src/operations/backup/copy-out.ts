@@ -6,10 +6,10 @@ import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { Snapshot } from '../../log/compare/snapshot.ts';
 import { postgresTypes } from '../../storage/database/pipelined-client.ts';
-import type { TableCopy, TableOfPartition } from './manifest.ts';
+import type { TableBackup, TableOfPartition } from './manifest.ts';
 import type { PackWriter } from './packs.ts';
 import { keysOfPartition, rowsOfPartition, type KeyRange } from './rows-of-partition.ts';
-import { columnList, tableName, type CopiedTable } from './stored-tables.ts';
+import { columnList, qualifiedName, type CopiedTable } from './stored-tables.ts';
 
 /**
  * How many connections copy at once. A snapshot keeps Postgres from removing dead rows: more connections close it
@@ -119,12 +119,12 @@ export class CopySnapshot {
   async copyWhole(
     tables: readonly CopiedTable[],
     packs: PackWriter,
-  ): Promise<(TableCopy & Pick<CopiedTable, 'schema'>)[]> {
-    const copies: (TableCopy & Pick<CopiedTable, 'schema'>)[] = [];
+  ): Promise<(TableBackup & Pick<CopiedTable, 'schema'>)[]> {
+    const copies: (TableBackup & Pick<CopiedTable, 'schema'>)[] = [];
     for (const { schema, name, columns, key } of tables) {
       const stream = await copyRows(
         this.client,
-        `select ${columnList(columns)} from ${tableName({ schema, name })} order by ${columnList(key)}`,
+        `select ${columnList(columns)} from ${qualifiedName({ schema, name })} order by ${columnList(key)}`,
         packs,
       );
       copies.push({ schema, name, columns: [...columns], streams: [stream] });
@@ -185,7 +185,7 @@ export class CopySnapshot {
     const {
       rows: [size],
     } = await this.client.query<{ keys: number | null; bytes: number }>(
-      `select (max(key) - min(key) + 1)::float8 as keys, pg_table_size('${tableName(table)}'::regclass)::float8 as bytes from (${keysOfPartition(table, partition)}) keys`,
+      `select (max(key) - min(key) + 1)::float8 as keys, pg_table_size('${qualifiedName(table)}'::regclass)::float8 as bytes from (${keysOfPartition(table, partition)}) keys`,
     );
     const { keys, bytes } = size!;
     const exact = (streamBytes * (keys ?? 1)) / Math.max(1, bytes * share);
@@ -203,7 +203,7 @@ export class CopySnapshot {
 }
 
 /** Copies the rows of a query into packs. */
-async function copyRows(client: pg.Client, query: string, packs: PackWriter): Promise<TableCopy['streams'][number]> {
+async function copyRows(client: pg.Client, query: string, packs: PackWriter): Promise<TableBackup['streams'][number]> {
   const stream = client.query(copyTo(`copy (${query}) to stdout (format binary)`));
   const ids = await packs.writeStream(stream);
   return { rows: stream.rowCount, packs: ids };

@@ -86,9 +86,9 @@ const formerManifest = manifest
   }));
 
 export type Manifest = z.output<typeof manifest>;
-export type TableCopy = z.output<typeof tableCopy>;
-export type PartitionCopy = z.output<typeof partition>;
-export type TableOfPartition = PartitionCopy['tables'][number];
+export type TableBackup = z.output<typeof tableCopy>;
+export type PartitionBackup = z.output<typeof partition>;
+export type TableOfPartition = PartitionBackup['tables'][number];
 
 /** A complete set. IDs are in the order in which the sets were taken. */
 export interface BackupSet {
@@ -213,7 +213,7 @@ export async function removeManifest(store: BackupStore, id: string): Promise<vo
 export function* readModelCopies({
   tables,
   partitions,
-}: Pick<Manifest, 'tables' | 'partitions'>): Generator<TableCopy> {
+}: Pick<Manifest, 'tables' | 'partitions'>): Generator<TableBackup> {
   const columnsOf = new Map(tables.map(({ name, columns: names }) => [name, names]));
   for (const one of partitions)
     for (const { name, streams: of } of one.tables) yield { name, columns: columnsOf.get(name) ?? [], streams: of };

@@ -6,7 +6,7 @@ import type { LogReader, LogRecord } from '../../log/event-log.ts';
 import { hashOf } from '../../log/identity.ts';
 import type { BackupStore } from './backup-store.ts';
 import { BackupError } from './backup-store.ts';
-import type { PartitionCopy } from './manifest.ts';
+import type { PartitionBackup } from './manifest.ts';
 import { fullPackBytes, keptPacks } from './merged-packs.ts';
 import { packBytesMax, readPack, type PackWriter } from './packs.ts';
 
@@ -47,10 +47,10 @@ function* decode(content: Buffer): Generator<LogRecord> {
   }
 }
 
-type RecordPacks = NonNullable<PartitionCopy['records']>;
+type RecordPacks = NonNullable<PartitionBackup['records']>;
 
 /** A partition in the last set. */
-type PartitionBefore = Pick<PartitionCopy, 'next' | 'lastHash' | 'records'>;
+type PartitionBefore = Pick<PartitionBackup, 'next' | 'lastHash' | 'records'>;
 
 /**
  * Writes the records of a partition up to `next` (exclusive). If the log still has the records of the set before, its
@@ -129,10 +129,10 @@ async function isContinued(
  * Rejects with BackupError if a record is missing, or if the last one does not have the hash that the read model
  * remembers.
  */
-export async function* readRecords(
+export async function* readPackedRecords(
   store: BackupStore,
   partition: number,
-  { records, next, lastHash }: PartitionCopy,
+  { records, next, lastHash }: PartitionBackup,
   from = 0n,
 ): AsyncGenerator<readonly LogRecord[]> {
   const packs = records ?? [];

@@ -10,8 +10,8 @@ import { proveIdentity } from '../../log/identity.ts';
 import { createLogTables, logSchema } from '../../log/postgres/log-tables.ts';
 import { withConnection } from '../../storage/database/one-connection.ts';
 import { BackupError, type BackupStore, type OnProgress } from './backup-store.ts';
-import type { Manifest, PartitionCopy } from './manifest.ts';
-import { encodeRecords, readRecords } from './record-packs.ts';
+import type { Manifest, PartitionBackup } from './manifest.ts';
+import { encodeRecords, readPackedRecords } from './record-packs.ts';
 
 interface LogRestore {
   readonly store: BackupStore;
@@ -42,7 +42,7 @@ export async function restoreLog(
     const onRestored = counted(partitions, onProgress);
     for (const [partition, copy] of partitions.entries()) {
       let time = 0;
-      for await (const batch of readRecords(store, partition, copy)) {
+      for await (const batch of readPackedRecords(store, partition, copy)) {
         signal.throwIfAborted();
         time = batch.at(-1)!.time;
         const stream = client.query(
@@ -69,7 +69,7 @@ export interface RestoredEnd {
 }
 
 /** The ends of the partitions of a set. */
-export function endsOf({ partitions }: Manifest): RestoredEnd[] {
+export function endsOfBackup({ partitions }: Manifest): RestoredEnd[] {
   return partitions.map(({ next, base }) => ({ offset: BigInt(next), version: BigInt(base) + BigInt(next) }));
 }
 
@@ -145,11 +145,11 @@ function counted(partitions: Manifest['partitions'], onProgress: OnProgress): (r
 }
 
 /** Reads the records of a partition from the set. */
-function readerOf(store: BackupStore, partition: number, copy: PartitionCopy): Pick<LogReader, 'read' | 'bounds'> {
+function readerOf(store: BackupStore, partition: number, copy: PartitionBackup): Pick<LogReader, 'read' | 'bounds'> {
   return {
     bounds: async () => ({ start: 0n, end: BigInt(copy.next) }),
     async *read(_, from, to) {
-      for await (const batch of readRecords(store, partition, copy, from)) {
+      for await (const batch of readPackedRecords(store, partition, copy, from)) {
         const wanted = batch.filter(({ offset }) => offset >= from && offset < to);
         if (wanted.length > 0) yield wanted;
         if (batch.at(-1)!.offset >= to) return;

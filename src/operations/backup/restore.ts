@@ -22,9 +22,9 @@ import { StoredSecretKeys } from '../../storage/security/secret-keys.ts';
 import { BackupError, type BackupStore, type OnProgress } from './backup-store.ts';
 import { copyIn, IndexesAside } from './copy-in.ts';
 import { readKeys, restoreKeys } from './keys.ts';
-import { checkSignature, readModelCopies, type BackupSet, type Manifest, type TableCopy } from './manifest.ts';
+import { checkSignature, readModelCopies, type BackupSet, type Manifest, type TableBackup } from './manifest.ts';
 import type { ManifestKey } from './manifest-key.ts';
-import { completeLog, endsOf, restoreLog, type RestoredEnd } from './restore-log.ts';
+import { completeLog, endsOfBackup, restoreLog, type RestoredEnd } from './restore-log.ts';
 import { namesOfNotes, readModelTables } from './stored-tables.ts';
 import { restoreFiles } from './uploaded-files.ts';
 
@@ -95,7 +95,7 @@ export async function restore(set: BackupSet, options: RestoreOptions): Promise<
       onProgress('uploaded files', done, manifest.files.count),
     );
   const keys = manifest.keys === null || passphrase === null ? null : await readKeys(store, manifest.keys, passphrase);
-  let ends = endsOf(manifest);
+  let ends = endsOfBackup(manifest);
   const hasReadModel = manifest.readModel === readModelSchema && !options.withoutReadModel;
   const failed = new AbortController();
   const unlessFailed = { ...options, signal: AbortSignal.any([signal, failed.signal]) };
@@ -215,7 +215,7 @@ async function restoreReadModel(manifest: Manifest, { store, url, signal, onProg
     const waiting = [...readModelCopies(manifest)].flatMap((table) =>
       table.streams.map((stream) => ({ ...table, streams: [stream] })),
     );
-    const rowsOf = ({ streams }: TableCopy): number => streams.reduce((sum, { rows }) => sum + rows, 0);
+    const rowsOf = ({ streams }: TableBackup): number => streams.reduce((sum, { rows }) => sum + rows, 0);
     const of = waiting.reduce((sum, table) => sum + rowsOf(table), 0);
     let done = 0;
     await indexes.inParallel(waiting, async (client, copy) => {
@@ -236,7 +236,7 @@ async function restoreReadModel(manifest: Manifest, { store, url, signal, onProg
 }
 
 /** Collects statistics, without which the first queries would have bad plans. */
-async function analyze(pool: pg.Pool, tables: readonly Pick<TableCopy, 'name'>[]): Promise<void> {
+async function analyze(pool: pg.Pool, tables: readonly Pick<TableBackup, 'name'>[]): Promise<void> {
   for (const { name } of tables) await pool.query(`analyze "${name}"`);
 }
 

@@ -20,7 +20,7 @@ export interface CopiedTable {
   readonly isCut: boolean;
 }
 
-export function tableName({ schema, name }: Pick<CopiedTable, 'schema' | 'name'>): string {
+export function qualifiedName({ schema, name }: Pick<CopiedTable, 'schema' | 'name'>): string {
   return `${schema}."${name}"`;
 }
 

@@ -9,7 +9,7 @@ import type { LogReader } from '../../log/event-log.ts';
 import type { BackupError, BackupStore, OnProgress } from './backup-store.ts';
 import { CopyConnections, type CopySnapshot } from './copy-out.ts';
 import { backupKeys } from './keys.ts';
-import { packsOf, readNewestUsableSet, writeManifest, type Manifest, type PartitionCopy } from './manifest.ts';
+import { packsOf, readNewestUsableSet, writeManifest, type Manifest, type PartitionBackup } from './manifest.ts';
 import { ManifestKey } from './manifest-key.ts';
 import { PackWriter } from './packs.ts';
 import { writeRecords } from './record-packs.ts';
@@ -119,7 +119,7 @@ async function takeUnderLease(options: BackupOptions, lease: StoreLease): Promis
   return { id: await writeManifest(store, manifest, key), manifest, isSigned: key !== null, written: packs.written };
 }
 
-type CopiedPartition = Omit<PartitionCopy, 'records'>;
+type CopiedPartition = Omit<PartitionBackup, 'records'>;
 
 /**
  * Copies the read model, each partition from its own snapshot. So no snapshot is open while all rows are read, and each
@@ -211,10 +211,10 @@ const selectFiles = `select file || ' ' || size from uploads where file is not n
 async function readProgressOf(
   { client }: CopySnapshot,
   partition: number,
-): Promise<Pick<PartitionCopy, 'next' | 'base' | 'logId' | 'lastHash'>> {
+): Promise<Pick<PartitionBackup, 'next' | 'base' | 'logId' | 'lastHash'>> {
   const {
     rows: [progress],
-  } = await client.query<Pick<PartitionCopy, 'next' | 'base' | 'logId' | 'lastHash'>>(
+  } = await client.query<Pick<PartitionBackup, 'next' | 'base' | 'logId' | 'lastHash'>>(
     `select next, base, log_id as "logId", encode(last_hash, 'hex') as "lastHash" from progress where partition = $1`,
     [partition],
   );

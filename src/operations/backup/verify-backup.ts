@@ -8,7 +8,7 @@ import { readKeys } from './keys.ts';
 import { checkSignature, countsOf, readModelCopies, type BackupSet, type SetCounts } from './manifest.ts';
 import { ManifestKey } from './manifest-key.ts';
 import { readPack } from './packs.ts';
-import { readRecords } from './record-packs.ts';
+import { readPackedRecords } from './record-packs.ts';
 import { listFiles, readFile } from './uploaded-files.ts';
 
 /** The counts of the set's manifest, which are correct if there are no problems. */
@@ -66,7 +66,7 @@ export async function verifyBackup(
     if (copy.records === null) continue;
     await check(async () => {
       let at = 0;
-      for await (const _ of readRecords(store, partition, copy)) {
+      for await (const _ of readPackedRecords(store, partition, copy)) {
         signal.throwIfAborted();
         onPack(copy.records![at]!.pack);
         at += 1;

@@ -1,7 +1,7 @@
 /** Metrics of the fill of a read model, which a new version does when it starts, or `tablog replay`. */
 import { Gauge, type Registry } from 'prom-client';
 import type { FillProgress } from '../replay/fill-progress.ts';
-import { inTime } from './in-time.ts';
+import { withScrapeTimeout } from './in-time.ts';
 
 type AskedFill = Pick<FillProgress, 'look' | 'eventsLeft' | 'secondsLeft'>;
 
@@ -10,7 +10,7 @@ export function addFillMetrics(registry: Registry, fill: AskedFill): void {
   let looking: Promise<true | null> | null = null;
   // Both metrics of a scrape share one query.
   const look = (): Promise<true | null> => {
-    looking ??= inTime(() => fill.look().then(() => true as const)).finally(() => {
+    looking ??= withScrapeTimeout(() => fill.look().then(() => true as const)).finally(() => {
       looking = null;
     });
     return looking;

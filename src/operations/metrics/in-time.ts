@@ -2,7 +2,7 @@
 const answerWait = 2000;
 
 /** Resolves to the result of `ask`, or to null if `ask` rejects or takes longer than two seconds. */
-export async function inTime<T>(ask: () => Promise<T>): Promise<T | null> {
+export async function withScrapeTimeout<T>(ask: () => Promise<T>): Promise<T | null> {
   const late = Promise.withResolvers<null>();
   const timer = setTimeout(() => late.resolve(null), answerWait);
   try {

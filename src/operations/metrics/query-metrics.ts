@@ -3,7 +3,7 @@ import { Gauge, type Registry } from 'prom-client';
 import { boundsInForce } from '../../api/query/engine-process.ts';
 import type { EngineUse } from '../../api/query/protocol.ts';
 import type { ProcessState } from '../../api/query/query-engine.ts';
-import { inTime } from './in-time.ts';
+import { withScrapeTimeout } from './in-time.ts';
 
 /** The part of the query engine that metrics need. */
 interface AskedEngine {
@@ -14,7 +14,7 @@ export function addQueryMetrics(registry: Registry, engine: AskedEngine): void {
   let asked: Promise<readonly ProcessState[] | null> | null = null;
   // All metrics of a scrape share one answer.
   const ask = (): Promise<readonly ProcessState[] | null> => {
-    asked ??= inTime(() => engine.states()).finally(() => {
+    asked ??= withScrapeTimeout(() => engine.states()).finally(() => {
       asked = null;
     });
     return asked;

@@ -4,7 +4,7 @@
  */
 import { Gauge, type Registry } from 'prom-client';
 import type { PlanQuota } from '../../language/events/quota.ts';
-import { inTime } from './in-time.ts';
+import { withScrapeTimeout } from './in-time.ts';
 
 /** How much of a quota teams use. */
 export interface QuotaUse {
@@ -31,7 +31,7 @@ export function addQuotaMetrics(registry: Registry, ask: () => Promise<readonly 
     registers: [registry],
     collect: async () => {
       if (performance.now() - askedAt < repeatedFor) return;
-      const found = await inTime(ask);
+      const found = await withScrapeTimeout(ask);
       used.reset();
       for (const { quota, allTeams, largestTeam } of found ?? []) {
         used.set({ quota: quotaLabel(quota), teams: 'all' }, allTeams);

@@ -1,7 +1,7 @@
 /** Metrics of the service's state, read at each scrape. */
 import { Gauge, type Registry } from 'prom-client';
 import { haltCauses, type EventLog, type LogStatus } from '../../log/event-log.ts';
-import { inTime } from './in-time.ts';
+import { withScrapeTimeout } from './in-time.ts';
 
 export interface Asked {
   readonly log: Pick<EventLog, 'status'>;
@@ -16,7 +16,8 @@ export function addStatusMetrics(registry: Registry, { log, askPostgres }: Asked
     name: 'tablog_postgres_reachable',
     help: 'Whether Postgres answers: 1 or 0.',
     registers,
-    collect: async () => reachable.set(Number((await inTime(() => askPostgres().then(() => true))) ?? false)),
+    collect: async () =>
+      reachable.set(Number((await withScrapeTimeout(() => askPostgres().then(() => true))) ?? false)),
   });
   const addGauge = (name: string, help: string, read: (status: LogStatus) => number): void => {
     const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(read(log.status())) });

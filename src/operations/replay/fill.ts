@@ -11,7 +11,7 @@ import { advisoryLocks } from '../../storage/database/advisory-locks.ts';
 import type { Database } from '../../storage/database/database.ts';
 import { WrongLog } from '../../log/identity.ts';
 import { pause } from '../../storage/pause.ts';
-import { endsOf, leftMax, Rebuild, type RebuildOptions } from './rebuild.ts';
+import { endsOfLog, leftMax, Rebuild, type RebuildOptions } from './rebuild.ts';
 
 /** Interval between checks while another process fills the read model, in milliseconds. */
 const lookInterval = 1000;
@@ -38,7 +38,7 @@ export async function isFarBehind({
 }: Pick<FillOptions, 'database' | 'log' | 'onProgress'>): Promise<boolean> {
   const sum = (offsets: Iterable<bigint>): number => Number([...offsets].reduce((total, offset) => total + offset, 0n));
   const events = sum((await readProgress(database.pool)).map(({ next }) => next));
-  const ofEvents = sum((await endsOf(log)).values());
+  const ofEvents = sum((await endsOfLog(log)).values());
   if (ofEvents - events <= leftMax) return false;
   onProgress(events, ofEvents);
   return true;
@@ -96,7 +96,7 @@ async function fillAlone(options: FillOptions): Promise<void> {
   const { database, log } = options;
   const rebuilding = await Rebuild.resume({ ...options, schema: database.schema });
   try {
-    await rebuilding.bringTo(await endsOf(log), true);
+    await rebuilding.bringTo(await endsOfLog(log), true);
     await rebuilding.approachEnd();
     // The fill's commits did not wait for the disk. This one does, and flushes everything written before it.
     await database.pool.query('update progress set caught_up = caught_up');

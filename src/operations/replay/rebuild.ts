@@ -135,7 +135,7 @@ export class Rebuild {
    */
   async approachEnd(): Promise<void> {
     for (let approach = 0; approach < approachesMax; approach += 1) {
-      const ends = await endsOf(this.#options.log);
+      const ends = await endsOfLog(this.#options.log);
       const left = Number([...ends.values()].reduce((sum, end) => sum + end, 0n)) - this.events;
       await this.bringTo(ends);
       if (left <= leftMax) return;
@@ -240,7 +240,7 @@ async function proveLog(database: Database, log: LogReader): Promise<void> {
 }
 
 /** The present end of each partition of the log. */
-export async function endsOf(log: LogReader): Promise<Map<number, bigint>> {
+export async function endsOfLog(log: LogReader): Promise<Map<number, bigint>> {
   const bounds = await Promise.all(allPartitions(log.partitions).map((partition) => log.bounds(partition)));
   return new Map(bounds.map(({ end }, partition) => [partition, end]));
 }

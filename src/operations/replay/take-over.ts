@@ -13,7 +13,7 @@ import type { RecordLog } from '../../log/event-log.ts';
 import { confirmDelay } from '../../log/identity.ts';
 import { resumeLog } from '../../log/resume.ts';
 import { pause } from '../../storage/pause.ts';
-import { endsOf, type Rebuild } from './rebuild.ts';
+import { endsOfLog, type Rebuild } from './rebuild.ts';
 
 /**
  * How long to wait for an autovacuum to end, in milliseconds. Postgres cancels an autovacuum that blocks a lock, but
@@ -25,8 +25,8 @@ const vacuumMs = 5000;
 const vacuumMsIfAllowed = 10;
 
 /**
- * `lockMs` limits the wait for the lock, because everybody else waits behind that request. `lockedMs` limits the work
- * under the lock: after it Postgres rolls back and the service goes on. In milliseconds.
+ * `lockMs` limits the wait for the lock, because all other requests for the lock queue behind it. `lockedMs` limits the
+ * work under the lock: after it Postgres rolls back and the service continues. In milliseconds.
  */
 const lockMs = 300;
 const lockedMs = 10_000;
@@ -56,7 +56,7 @@ interface TakeOverOptions {
  * versions are not given out again. Resolves to the partitions that lost events. Rejects as `Rebuild.bringTo` does, and
  * with ReadModelInUse if a transaction holds the old one for minutes.
  */
-export async function takeOver(rebuilding: Rebuild, options: TakeOverOptions): Promise<number[]> {
+export async function takeOverReadModel(rebuilding: Rebuild, options: TakeOverOptions): Promise<number[]> {
   const maintenance = await connect(options.url);
   try {
     // Stop maintenance: its rounds span several transactions, and keep local keys between them.
@@ -193,12 +193,12 @@ async function confirmedEnds(
   log: RecordLog,
   projected: readonly { readonly next: bigint }[],
 ): Promise<Map<number, bigint>> {
-  const ends = await endsOf(log);
+  const ends = await endsOfLog(log);
   const early = projected.flatMap(({ next }, partition) => (ends.get(partition)! < next ? [partition] : []));
   if (early.length === 0) return ends;
   await sleep(confirmDelay);
   await Promise.all(early.map((partition) => log.confirmLeader(partition)));
-  return endsOf(log);
+  return endsOfLog(log);
 }
 
 /** The name of the schema of a replaced read model, until it is removed. */

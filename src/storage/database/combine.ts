@@ -8,6 +8,8 @@ import type { Statement } from './pipelined-client.ts';
 export interface BoundStatement<Row extends object = object> {
   readonly statement: Statement<Row>;
   readonly values: readonly unknown[];
+  /** Whether it is so much work that it is sent alone, after those that are combined. */
+  readonly isAlone?: true;
 }
 
 export function bind<Row extends object>(statement: Statement<Row>, values: readonly unknown[]): BoundStatement<Row> {

@@ -93,7 +93,7 @@ export class S3FileStore implements FileStore {
       const size = found.ContentLength!;
       // S3 accepts any size, so check it before copying gigabytes that would only be removed.
       if (size > sizeMax) return { size };
-      // REPLACE drops the metadata that the client sent. Content-Type is set anew.
+      // REPLACE drops the metadata that the client sent. So set Content-Type again.
       const command = new CopyObjectCommand({
         Bucket: this.#bucket,
         Key: file,

@@ -13,7 +13,7 @@ export interface Job {
   readonly notAfter: number;
   /** How many rows the request affects; null if that is not known before it is decided. */
   readonly rows: number | null;
-  /** Tells the request from others under its Idempotency-Key: 64 bits of its digest. 0 without a key. */
+  /** Distinguishes requests with the same Idempotency-Key: 64 bits of the request's digest. 0 without a key. */
   readonly requestTag: bigint;
 }
 

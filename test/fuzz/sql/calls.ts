@@ -1,5 +1,5 @@
 /** Random SQL with one function at its centre. */
-import { operators } from '../../../src/api/query/sql/functions.ts';
+import { sqlOperators } from '../../../src/api/query/sql/functions.ts';
 import type { Random } from '../../support/random.ts';
 import type { Signature } from './signatures.ts';
 import { valueOf } from './values.ts';
@@ -99,7 +99,7 @@ export class SqlGenerator {
     const values = [...parameters, ...Array.from({ length: more }, () => further!)].map((type) =>
       this.#argument(type, depth),
     );
-    if (!operators.has(name)) return `${name}(${values.join(', ')})`;
+    if (!sqlOperators.has(name)) return `${name}(${values.join(', ')})`;
     return values.length === 1 ? `(${name} ${values[0]})` : `(${values[0]} ${name} ${values[1] ?? 'NULL'})`;
   }
 

@@ -85,7 +85,7 @@ export class SqlFuzz {
       this.#options
         .output()
         .split('\n')
-        .some((line) => line.includes(`"pid":${id},`) && line.includes('keeps too much memory'));
+        .some((line) => line.includes(`"pid":${id},`) && line.includes('left too much memory in use'));
     for (let looks = 0; looks < 10 && !said(); looks += 1) await pause(50);
     return said();
   }

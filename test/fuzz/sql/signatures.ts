@@ -1,6 +1,6 @@
 /** The functions that SQL may use, with the signatures that DuckDB itself gives them. */
 import { DuckDBInstance } from '@duckdb/node-api';
-import { functions, lambdaFunctions, operators } from '../../../src/api/query/sql/functions.ts';
+import { functions, lambdaFunctions, sqlOperators } from '../../../src/api/query/sql/functions.ts';
 
 export interface Signature {
   readonly name: string;
@@ -56,7 +56,7 @@ export async function readSignatures(): Promise<ReadonlyMap<string, readonly Sig
         further: row.further,
       };
     });
-    return new Map([...functions, ...operators].map((name) => [name, signaturesOf(name, found)]));
+    return new Map([...functions, ...sqlOperators].map((name) => [name, signaturesOf(name, found)]));
   } finally {
     connection.closeSync();
     instance.closeSync();
@@ -67,7 +67,7 @@ function signaturesOf(name: string, found: readonly Signature[]): readonly Signa
   const own = found.filter(
     (signature) =>
       signature.name === name &&
-      (!operators.has(name) ||
+      (!sqlOperators.has(name) ||
         signature.parameters.length === 2 ||
         (signature.parameters.length === 1 && prefixes.has(name))),
   );

@@ -2,7 +2,7 @@
 import type { Random } from '../../support/random.ts';
 
 /** The columns of the table `t`, and their types in SQL. */
-export const columns = {
+export const hostileColumns = {
   n: 'number',
   big: 'number',
   s: 'string',
@@ -12,7 +12,7 @@ export const columns = {
 } as const;
 
 /** The rows of `t`, with a column for each of `columns`. */
-export const rows = [
+export const hostileRows = [
   { n: 0, big: 2_000_000_000, s: 'x', long: 'a'.repeat(5000), pattern: '%a%a%a%b', yes: true },
   { n: -1, big: -9_007_199_254_740_991, s: '', long: 'ä\u0301😀'.repeat(500), pattern: '(a+)+$', yes: false },
   { n: 1e-308, big: 1e308, s: '[[{"a":1}]]', long: '['.repeat(9000), pattern: '$..*..*', yes: true },

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startEmbeddedPostgres } from '../../../src/storage/embedded/embedded-postgres.ts';
-import { plantFault } from '../../faults/quarantined-team.ts';
+import { plantTableFault } from '../../faults/quarantined-team.ts';
 import { Client } from '../../support/client.ts';
 import { startPrometheus, type ActiveAlert, type Prometheus } from '../../support/prometheus.ts';
 import { sleepUntil, startServer, type TestServer } from '../../support/server.ts';
@@ -157,7 +157,7 @@ describe('a healthy service', () => {
 
 test('a bug in the projection, and a client with a wrong token, are told, each with its runbook', async () => {
   const { team } = (await client.get('/token')).json.data;
-  await plantFault(databaseUrl, 'tables', team.id);
+  await plantTableFault(databaseUrl, 'tables', team.id);
   const names = ['TablogAppendsFailedByBug', 'TablogServerErrors', 'TablogTokensRefused'];
   const alerts = await untilFiring(names, async () => {
     expect((await client.post('/tables', { name: 'never', rows: [] })).status).toBe(500);

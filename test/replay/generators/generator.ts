@@ -23,10 +23,10 @@ export interface TeamMaterial {
 }
 
 /** A step, with its weight among all steps. */
-export type Step = readonly [weight: number, take: () => void | Promise<void>];
+export type WeightedStep = readonly [weight: number, take: () => void | Promise<void>];
 
 export interface Generator {
-  readonly steps: readonly Step[];
+  readonly steps: readonly WeightedStep[];
   /** Called at the start of every log, in the order of the models. */
   begin?(): Promise<void>;
   /** Called before a burst of this many steps, which wait for no outcome. */

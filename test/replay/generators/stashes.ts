@@ -16,7 +16,7 @@ export function anyStash({ random: r }: Pick<TeamMaterial, 'random'>): StashSour
 }
 
 /** Puts a chunk with the given rows, or with random ones. */
-export async function putChunk(
+export async function sendChunk(
   { random: r, sender, teamId, blocks, sendBody }: TeamMaterial,
   stashId: string,
   given?: SampleRows,
@@ -50,7 +50,7 @@ export const generateStashes: GeneratorOf = (team) => {
     const roll = r.next();
     if (roll < 0.2) sender.send({ type: 'StashDeleteRequested', teamId, stashId });
     else if (roll < 0.4) sender.send({ type: 'StashExpired', teamId, stashId, created: BigInt(r.below(1000)) });
-    else for (let chunks = 1 + r.below(5); chunks > 0; chunks -= 1) await putChunk(team, stashId);
+    else for (let chunks = 1 + r.below(5); chunks > 0; chunks -= 1) await sendChunk(team, stashId);
     return roll < 0.4 ? null : stash;
   }
 
@@ -68,7 +68,7 @@ export const generateStashes: GeneratorOf = (team) => {
     // Every log has a stash with rows that is deleted, an event that a stash has expired, and a stash that stays.
     begin: async () => {
       const { stashId } = anyStash(team);
-      await putChunk(team, stashId);
+      await sendChunk(team, stashId);
       sender.send({ type: 'StashDeleteRequested', teamId, stashId });
       sender.send({ type: 'StashExpired', teamId, stashId, created: 0n });
       const { carried, body } = await rowsOf(r, 3, 'plain');

@@ -4,11 +4,13 @@ import type { PackedBody } from '../../../src/language/events/event-codec.ts';
 import type { EventData } from '../../../src/language/events/event.ts';
 import type { RowSource } from '../../../src/language/events/row-source.ts';
 import { formatRowId } from '../../../src/language/events/row-id.ts';
+import { carriesRow, type RowOperation } from '../../../src/language/events/row-operations.ts';
+import { emptyProfile } from '../../../src/language/values/build-profile.ts';
 import type { RequestedColumnChanges } from '../../../src/language/events/table-events.ts';
 import type { SchemaErrorMode } from '../../../src/language/values/decide-schema.ts';
-import { givenColumns, patchOf, rowsOf, sampleNames, type SampleRows } from '../row-samples.ts';
+import { givenColumns, samplePatch, rowsOf, sampleNames, type SampleRows } from '../row-samples.ts';
 import type { Generator, TeamMaterial } from './generator.ts';
-import { anyStash, putChunk } from './stashes.ts';
+import { anyStash, sendChunk } from './stashes.ts';
 
 const limits = rowLimits(10_000_000);
 
@@ -16,6 +18,7 @@ export class TablesGenerator implements Generator {
   readonly steps = [
     [550, () => this.#patch()],
     [150, () => this.#delete()],
+    [60, () => this.#batch()],
     [205, () => this.#addFew()],
     [5, () => this.#overwrite()],
     [10, () => this.#createRefused()],
@@ -59,7 +62,7 @@ export class TablesGenerator implements Generator {
     const {
       carried: { profile },
       body,
-    } = await patchOf(r, kind);
+    } = await samplePatch(r, kind);
     sender.send(
       {
         type: 'RowPatchRequested',
@@ -104,10 +107,11 @@ export class TablesGenerator implements Generator {
       ifMatch: tables.ifMatch(tableId),
       name: r.chance(0.5) ? null : `table ${r.below(100)}`,
       columns,
+      ...(r.chance(0.3) ? { key: r.pick([['n'], ['name', 'day'], null]) } : {}),
     });
   }
 
-  /** Columns go and come again, and have other types; now and then the rows do not fit them, or nobody has tried them. */
+  /** Removes and adds columns, and changes types. Sometimes the rows do not fit them, or nobody has tried them. */
   #columnChanges(): RequestedColumnChanges {
     const { random: r } = this.#team;
     const { id, type } = r.pick(givenColumns);
@@ -155,6 +159,32 @@ export class TablesGenerator implements Generator {
     });
   }
 
+  /** Operations on few rows: they depend on each other, and some are refused. */
+  async #batch(): Promise<void> {
+    const { teamId, random: r, tables, sender } = this.#team;
+    const tableId = tables.any();
+    const rows = Array.from({ length: 3 }, () => tables.rowOf(tableId));
+    const operations = Array.from({ length: 1 + r.below(8) }, (): RowOperation => {
+      const op = r.pick(['add', 'patch', 'patch', 'delete'] as const);
+      return op === 'add' ? { op } : { op, row: r.pick(rows), ifMatch: r.chance(0.9) ? null : tables.ifMatch(tableId) };
+    });
+    const rowCount = operations.filter(carriesRow).length;
+    const sent = rowCount === 0 ? null : await rowsOf(r, rowCount, r.chance(0.8) ? 'plain' : r.pick(sampleNames));
+    sender.send(
+      {
+        type: 'TableBatchRequested',
+        teamId,
+        tableId,
+        ifMatch: tables.ifMatch(tableId),
+        onSchemaError: this.#mode(),
+        limits,
+        operations,
+        profile: sent?.carried.profile ?? emptyProfile,
+      },
+      sent?.body,
+    );
+  }
+
   async #addFew(): Promise<void> {
     const { random: r, tables, addRows } = this.#team;
     const tableId = tables.any();
@@ -187,6 +217,7 @@ export class TablesGenerator implements Generator {
         ifMatch: tables.ifMatch(tableId),
         limits,
         columns: r.chance(0.3) ? givenColumns : null,
+        ...(r.chance(0.2) ? { key: ['name'] } : {}),
         onSchemaError: r.pick(['dropColumns', 'updateSchema']),
         rows,
       },
@@ -221,7 +252,7 @@ export class TablesGenerator implements Generator {
   /** A stash that holds these rows, and possibly others. */
   async #stashOf(rows: SampleRows): Promise<RowSource> {
     const stash = anyStash(this.#team);
-    await putChunk(this.#team, stash.stashId, rows);
+    await sendChunk(this.#team, stash.stashId, rows);
     return stash;
   }
 
@@ -235,6 +266,7 @@ export class TablesGenerator implements Generator {
     this.#create(
       {
         columns: r.chance(0.6) ? givenColumns : null,
+        ...(r.chance(0.4) ? { key: r.pick([['n'], ['day', 'name']]) } : {}),
         rows: { kind: 'few', ...carried },
         appsToLink: r.chance(0.5) ? ['app one', 'äpp 🙂', 'app one'] : null,
         onSchemaError: r.pick(['dropColumns', 'updateSchema']),
@@ -257,7 +289,7 @@ export class TablesGenerator implements Generator {
   #create(
     given: Pick<
       Extract<EventData, { type: 'TableCreateRequested' }>,
-      'columns' | 'rows' | 'appsToLink' | 'onSchemaError'
+      'columns' | 'key' | 'rows' | 'appsToLink' | 'onSchemaError'
     >,
     body: PackedBody,
   ): void {

@@ -4,7 +4,7 @@
  */
 import type { RowSource } from '../../../src/language/events/row-source.ts';
 import { packRows, pictureOf } from '../row-samples.ts';
-import type { Generator, Step, TeamMaterial } from './generator.ts';
+import type { Generator, WeightedStep, TeamMaterial } from './generator.ts';
 
 const hour = 3_600_000;
 
@@ -19,7 +19,7 @@ export class UploadsGenerator implements Generator {
     this.#files = [...team.files];
   }
 
-  get steps(): readonly Step[] {
+  get steps(): readonly WeightedStep[] {
     return this.#isUsed ? [[333, () => this.#step()]] : [];
   }
 

@@ -81,7 +81,7 @@ export const teams = Array.from({ length: 3 }, () => randomUUID()).toSorted();
  * The number is that of a team, or, in thousands, the base of a LogResumed; a command that comes again has a number of
  * its own.
  */
-export type Step = readonly [
+export type LogStep = readonly [
   type: 'TeamCreated' | 'TeamSuspended' | 'LogResumed',
   number: number,
   repeated?: number | undefined,
@@ -89,7 +89,7 @@ export type Step = readonly [
 
 const repeated = Array.from({ length: 3 }, () => randomUUID());
 
-export function recordsOf(steps: readonly Step[], start = 0): LogRecord[] {
+export function recordsOfSteps(steps: readonly LogStep[], start = 0): LogRecord[] {
   return steps.map(([type, number, command], at) => {
     const teamId = teams[number]!;
     const data: EventData =
@@ -106,7 +106,7 @@ export function recordsOf(steps: readonly Step[], start = 0): LogRecord[] {
 }
 
 /** Two teams, and two more events of each. */
-export const steps: readonly Step[] = [
+export const steps: readonly LogStep[] = [
   ['TeamCreated', 0],
   ['TeamCreated', 1],
   ['TeamSuspended', 0],

@@ -89,7 +89,11 @@ const counters: Model<CountersState, CounterStates, CounterChange, Map<string, C
             ? { type: id, teamId, name: 'counted' }
             : { type: id as 'TeamSuspended' | 'TeamResumed', teamId };
         }),
-      outcomeOf: (outcomes, at) => ({ status: 'applied', result: { droppedCells: outcomes.length }, etag: at.version }),
+      outcomeOf: (_data, parts, at) => ({
+        status: 'applied',
+        result: { droppedCells: parts.length },
+        etag: at.version,
+      }),
       refusalOf: ({ type, message }, part) => ({ type, message: `columns[${part}]: ${message}` }),
     },
   },
@@ -108,7 +112,7 @@ const counters: Model<CountersState, CounterStates, CounterChange, Map<string, C
     for (const [teamId, counter] of state.known) known.set(teamId, counter);
     return known;
   },
-  readsStored: ['TeamResumed'],
+  readsStored: ({ type }) => type === 'TeamResumed',
   loadsAhead: ['TeamSuspended'],
   sections: [
     {

@@ -1,6 +1,6 @@
 /** `/counter`: the counter of the team that asks. */
 import { z } from 'zod';
-import { json, type Operation } from '../../../src/api/http/openapi/operation.ts';
+import { jsonContent, type Operation } from '../../../src/api/http/openapi/operation.ts';
 import type { App } from '../../../src/api/http/server/app-type.ts';
 import { identify } from '../../../src/api/http/submit/request-identity.ts';
 import type { Submitter } from '../../../src/api/http/submit/submitter.ts';
@@ -14,7 +14,7 @@ const get: Operation = {
   answers: {
     200: {
       description: 'The counter.',
-      body: json(z.strictObject({ data: z.strictObject({ count: z.int().min(0) }) }), {
+      body: jsonContent(z.strictObject({ data: z.strictObject({ count: z.int().min(0) }) }), {
         'at two': { data: { count: 2 } },
       }),
     },

@@ -5,7 +5,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { TextFormat } from '../../../clients/file-import/file-format.ts';
 import { PageRows } from '../../../src/cli/export/page-rows.ts';
-import { writerFor } from '../../../src/cli/export/row-writer.ts';
+import { exportWriterFor } from '../../../src/cli/export/row-writer.ts';
 import { plainCsv } from '../../../src/api/query/language/export-format.ts';
 import type { WrittenColumn } from '../../../src/language/formats/delimited-row-writer.ts';
 
@@ -22,7 +22,7 @@ function written(
   pages: readonly string[],
   { columns = columnsOf('a', 'b'), withRowIds = false }: Options = {},
 ): string {
-  const writer = writerFor(
+  const writer = exportWriterFor(
     format,
     withRowIds ? columnsOf('$rowID', ...columns.map(({ id }) => id)) : columns,
     plainCsv,

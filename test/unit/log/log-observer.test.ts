@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { AppendUnknown, NotAppended, ProjectionBug } from '../../../src/log/event-log.ts';
-import { fail, noLogObserver, refuse, type LogObserver } from '../../../src/log/log-observer.ts';
+import { reportFailure, noLogObserver, reportRefusal, type LogObserver } from '../../../src/log/log-observer.ts';
 
 function observe(): { readonly observer: LogObserver; readonly heard: string[] } {
   const heard: string[] = [];
@@ -16,7 +16,7 @@ test.each([
   [new ProjectionBug('x'), 'bug'],
 ])('%s is told of, and learns where it was', (error, failure) => {
   const { observer, heard } = observe();
-  expect(fail(observer, error, { partition: 3, offset: 7n })).toBe(error);
+  expect(reportFailure(observer, error, { partition: 3, offset: 7n })).toBe(error);
   expect(error.place).toEqual({ partition: 3, offset: 7n });
   expect(heard).toEqual([failure]);
 });
@@ -24,13 +24,13 @@ test.each([
 test('an error of another kind is a bug, and stays as it is', () => {
   const { observer, heard } = observe();
   const error = new TypeError('x');
-  expect(fail(observer, error, { partition: 3 })).toBe(error);
+  expect(reportFailure(observer, error, { partition: 3 })).toBe(error);
   expect(heard).toEqual(['bug']);
 });
 
 test('a refusal is told of with its reason', () => {
   const { observer, heard } = observe();
-  const error = refuse(observer, 'queue_bytes', 'too much', { partition: 3 });
+  const error = reportRefusal(observer, 'queue_bytes', 'too much', { partition: 3 });
   expect(error).toEqual(new NotAppended('too much'));
   expect(error.place).toEqual({ partition: 3 });
   expect(heard).toEqual(['queue_bytes']);

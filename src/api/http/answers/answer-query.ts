@@ -1,7 +1,8 @@
-/** Answers with what the query engine says. */
+/** Asks the query engine, and sends its answers. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { pageBytesAtMost } from '../../../../projections/tables/pages.queries.ts';
-import { EngineGone, EngineRefusal, type QueryEngine } from '../../query/query-engine.ts';
+import { parseRowId, type RowAddress } from '../../../language/events/row-id.ts';
+import { EngineGone, EngineRefusal, type EngineAnswer, type QueryEngine } from '../../query/query-engine.ts';
 import type { QueryRequest, SqlRequest } from '../../query/protocol.ts';
 import { ClientGone } from '../bodies/request-body.ts';
 import { takeOutgoing } from '../limits/outgoing.ts';
@@ -15,7 +16,7 @@ import { isErrorType, type ErrorType } from './error-types.ts';
 import { HttpError } from './http-error.ts';
 import { mediaTypes, rowsFormatOf, sendRowsPage } from './rows-page.ts';
 
-/** The most bytes of an answer to SQL, with its columns and versions. */
+/** Maximum of bytes of an answer to SQL, including its columns and versions. */
 const sqlBytesMax = 17 * 1024 * 1024;
 
 /** The errors of operations that may ask the engine about one table. */
@@ -61,8 +62,8 @@ export async function answerQuery(
 }
 
 /**
- * Asks the engine for one row of a query, within the shares of the team: a query with mistakes is refused before 304
- * answers it. Returns the version of the table. Throws HttpError.
+ * Asks the engine for one row of a query, within the shares of the team. An invalid query is so refused before 304
+ * could answer it. Returns the version of the table. Throws HttpError.
  */
 export async function checkQuery(
   { engine, shares }: { readonly engine: QueryEngine; readonly shares: Pick<Shares, 'queries' | 'outgoingBytes'> },
@@ -81,7 +82,7 @@ export async function checkQuery(
   return answer.version;
 }
 
-/** The same of SQL. Throws HttpError. */
+/** Asks the engine to run SQL, within the shares of the team, and answers. Throws HttpError. */
 export async function answerSql(
   { engine, shares }: QueryDependencies,
   reply: FastifyReply,
@@ -98,7 +99,42 @@ export async function answerSql(
     .send(body);
 }
 
-/** Asks the engine while it holds shares of the team; `ask` is told when the client has gone. */
+/** A row that a query found, and its version, good for `If-Match`. */
+export interface MatchingRow {
+  readonly row: RowAddress;
+  readonly version: bigint;
+}
+
+/**
+ * The rows of a table that meet a filter, at one version: up to `rowsMax`, and perhaps some more if there are more. The
+ * caller has taken the outgoing bytes of its answer. Throws HttpError.
+ */
+export async function findMatchingRows(
+  { engine, shares }: { readonly engine: QueryEngine; readonly shares: Pick<Shares, 'queries'> },
+  reply: FastifyReply,
+  { tableId, filter, rowsMax }: { readonly tableId: string; readonly filter: unknown; readonly rowsMax: number },
+): Promise<{ readonly rows: readonly MatchingRow[]; readonly version: bigint }> {
+  const { teamId, appId } = reply.request.principal;
+  const query = { filter, fields: ['$version'] };
+  const asked = { teamId, appId, tableId, query, prefix: 'query.', format: 'json' as const, limit: rowsMax };
+  const rows: MatchingRow[] = [];
+  for (let continuation: string | null = null; ;) {
+    const answer: EngineAnswer = await askInShare(shares.queries, reply, (gone) =>
+      engine.ask({ ...asked, continuation }, gone),
+    );
+    const { data } = JSON.parse(answer.body.toString()) as { readonly data: readonly FoundIds[] };
+    for (const { $rowID, $version } of data) rows.push({ row: parseRowId($rowID)!, version: BigInt($version) });
+    ({ continuation } = answer);
+    if (continuation === null || rows.length > rowsMax) return { rows, version: answer.version };
+  }
+}
+
+interface FoundIds {
+  readonly $rowID: string;
+  readonly $version: string;
+}
+
+/** Asks the engine while holding shares of the team. When the client disconnects, aborts the signal that `ask` gets. */
 async function askWithinShares<Answer extends { readonly body: Buffer }>(
   queries: FairShares,
   outgoingBytes: FairShares,
@@ -106,15 +142,23 @@ async function askWithinShares<Answer extends { readonly body: Buffer }>(
   bytesAtMost: number,
   ask: (gone: AbortSignal) => Promise<Answer>,
 ): Promise<Answer> {
-  const { teamId } = reply.request.principal;
-  const outgoing = await takeOutgoing(outgoingBytes, teamId, bytesAtMost, reply);
+  const outgoing = await takeOutgoing(outgoingBytes, reply.request.principal.teamId, bytesAtMost, reply);
+  const answer = await askInShare(queries, reply, ask);
+  outgoing.shrink(answer.body.length);
+  return answer;
+}
+
+/** Asks the engine while it holds a share of the team; `ask` is told when the client has gone. */
+async function askInShare<Answer>(
+  queries: FairShares,
+  reply: FastifyReply,
+  ask: (gone: AbortSignal) => Promise<Answer>,
+): Promise<Answer> {
   const gone = new AbortController();
   const leave = (): void => gone.abort();
   reply.raw.once('close', leave);
   try {
-    const answer = await queries.run(teamId, () => ask(gone.signal));
-    outgoing.shrink(answer.body.length);
-    return answer;
+    return await queries.run(reply.request.principal.teamId, () => ask(gone.signal));
   } catch (error) {
     throw gone.signal.aborted ? new ClientGone('it was answered') : engineProblem(error);
   } finally {
@@ -122,7 +166,7 @@ async function askWithinShares<Answer extends { readonly body: Buffer }>(
   }
 }
 
-/** The answer to an error of the engine. */
+/** Turns an error of the engine into an HttpError. Returns any other error unchanged. */
 export function engineProblem(error: unknown): unknown {
   const again = { 'retry-after': '1' };
   if (error instanceof EngineRefusal) {

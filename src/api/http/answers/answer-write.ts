@@ -1,8 +1,9 @@
-/** Answers a write that the client may allow to be answered before it is done (spec 4.2, decisions 3). */
+/** Answers a write. If the client allows it, the answer may come before the outcome (spec 4.2, decisions 3). */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { RowQueries } from '../../../../projections/tables/rows.queries.ts';
 import type { PackedBody } from '../../../language/events/event-codec.ts';
+import type { OperationCounts } from '../../../language/events/outcome.ts';
 import type { Remarks } from '../../../language/formats/row-reader.ts';
 import { encloseResult } from './result-json.ts';
 import type { RequestIdentity } from '../submit/request-identity.ts';
@@ -28,14 +29,14 @@ export interface WriteDependencies {
   readonly rows: RowQueries;
 }
 
-export interface Write {
+export interface WriteRequest {
   readonly teamId: string;
   readonly identity: RequestIdentity;
   /** Whether the client accepts a job as the answer. */
   readonly asynchronous: boolean;
   /** The ID of the table that it creates; null if it creates none. */
   readonly newTable: string | null;
-  /** On its body. */
+  /** Remarks on its body. */
   readonly remarks: Remarks;
   readonly event: Submission;
   readonly body?: PackedBody | undefined;
@@ -50,7 +51,7 @@ export interface Write {
 export async function answerWrite(
   reply: FastifyReply,
   { submitter, rows: queries }: WriteDependencies,
-  write: Write,
+  write: WriteRequest,
   status: 200 | 201,
 ): Promise<FastifyReply> {
   const { teamId, identity, newTable, remarks, event, body, rows } = write;
@@ -61,23 +62,35 @@ export async function answerWrite(
   const data = await submitter.answering(submitted, (result) => {
     return encloseResult('{"data":', result, '}', (range) => queries.retainedIds(range));
   });
-  setRemarks(setDroppedCells(reply, submitted.result.droppedCells), remarks);
+  const { droppedCells, operations } = submitted.result;
+  setRemarks(setOperationCounts(setDroppedCells(reply, droppedCells), operations), remarks);
   return setVersion(reply, submitted.etag).code(status).type(json).send(data);
 }
 
-/** Tells the client how many cells were dropped. Undefined: none may be, or they were not counted. */
+/** Tells the client what the operations of a batch did. Undefined: the request was no batch. */
+export function setOperationCounts(reply: FastifyReply, counts: OperationCounts | undefined): FastifyReply {
+  if (counts === undefined) return reply;
+  const { added, patched, unchanged, deleted } = counts;
+  const text = `added=${added}, patched=${patched}, unchanged=${unchanged}, deleted=${deleted}`;
+  return reply.header('tablog-rows', text);
+}
+
+/** Sends how many cells were dropped. Undefined: the request drops no cells, or they were not counted. */
 export function setDroppedCells(reply: FastifyReply, droppedCells: number | undefined): FastifyReply {
   return droppedCells === undefined ? reply : reply.header('tablog-dropped-cells', droppedCells);
 }
 
-/** Tells the client what was made of a body that is seldom meant as it is. */
+/** Sends remarks on a body that was read in a way that the client may not expect. */
 export function setRemarks(reply: FastifyReply, { shortLines, notes }: Remarks): FastifyReply {
   if (shortLines > 0) reply.header('tablog-short-lines', shortLines);
   return notes.length === 0 ? reply : reply.header('tablog-notes', notes.join('; '));
 }
 
-/** Of several tries under one key the first in the log creates the table: its ID is not known before the outcome. */
-function mayBeJob({ asynchronous, newTable, identity }: Write): boolean {
+/**
+ * With an Idempotency-Key, the first try in the log creates the table, and this may be another one. So the ID of the
+ * table is unknown before the outcome.
+ */
+function mayBeJob({ asynchronous, newTable, identity }: WriteRequest): boolean {
   return asynchronous && !(newTable !== null && identity.digest !== null);
 }
 

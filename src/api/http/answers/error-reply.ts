@@ -5,7 +5,7 @@ import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseAway } from '../../../storage/database/database-away.ts';
 import { KeysNotRead } from '../../../storage/security/secret-keys.ts';
 import { StoreAway } from '../../../storage/files/file-store.ts';
-import { AppendError, NotAppended, type LogPlace } from '../../../log/event-log.ts';
+import { AppendError, NotAppended, type AppendPosition } from '../../../log/event-log.ts';
 import { errorTypes, isErrorType, type ErrorType } from './error-types.ts';
 import { HttpError, noEffect } from './http-error.ts';
 import { ClientGone } from '../bodies/request-body.ts';
@@ -16,7 +16,7 @@ export function errorBody(type: ErrorType, message: string): string {
   return JSON.stringify({ error: { type, message } });
 }
 
-/** Answers with an error. For refusals on hot paths, which avoid the cost of an exception. */
+/** Answers with an error. Hot paths call this for a refusal, to avoid the cost of an exception. */
 export function replyWithError(
   reply: FastifyReply,
   type: ErrorType,
@@ -24,7 +24,7 @@ export function replyWithError(
   headers?: Readonly<Record<string, string>>,
 ): FastifyReply {
   const { status, isWorthARetry = false } = errorTypes[type];
-  // In seconds, unless the headers say better.
+  // The default, in seconds. `headers` may replace it.
   if (isWorthARetry) void reply.header('retry-after', '1');
   if (headers !== undefined) void reply.headers(headers);
   return reply
@@ -49,7 +49,11 @@ export function buildErrorHandler(log: FastifyBaseLogger) {
       return;
     }
     log.error(describeFailure(error, request), 'a request failed');
-    replyWithError(reply, 'internal_error', `Something went wrong here. The log has more under ${request.id}.`);
+    replyWithError(
+      reply,
+      'internal_error',
+      `The service failed. Its log has the details under ${request.id}: tell this ID to the operator.`,
+    );
   };
 }
 
@@ -59,19 +63,19 @@ function describeFailure(error: unknown, request: FastifyRequest): object {
   return { ...describeRequest(request), partition, offset: offset?.toString(), err: error };
 }
 
-function placeOf(error: unknown): LogPlace {
+function placeOf(error: unknown): AppendPosition {
   for (let one = error; one instanceof Error; one = one.cause) {
     if (one instanceof AppendError && one.place.partition !== undefined) return one.place;
   }
   return {};
 }
 
-/** Whether a request that fails with this error before its event is appended is answered 503 `service_unavailable`. */
+/** Whether a request that fails with this error before the append is answered with 503 `service_unavailable`. */
 export function isUnavailable(error: unknown): boolean {
   return errorTypeOf(error) === 'service_unavailable';
 }
 
-/** The type that a request is answered with when it fails with this error; null for a bug. */
+/** The type of the answer to a request that fails with this error; null for a bug. */
 export function errorTypeOf(error: unknown): ErrorType | null {
   return toHttpError(error)?.type ?? null;
 }
@@ -83,12 +87,15 @@ function toHttpError(error: unknown): HttpError | null {
   const { type, code } = error as Error & { type?: unknown; code?: unknown };
   if (isErrorType(type)) return new HttpError(type, error.message);
   if (error instanceof NotAppended) {
-    return new HttpError('service_unavailable', `The service is too busy, or part of it is away. ${noEffect}`);
+    return new HttpError(
+      'service_unavailable',
+      `The service is too busy, or a part of it cannot be reached. ${noEffect}`,
+    );
   }
   if (error instanceof StoreAway)
-    return new HttpError('service_unavailable', `Files cannot be stored or read now. ${noEffect}`);
+    return new HttpError('service_unavailable', `The service cannot reach its store of files. ${noEffect}`);
   if (isDatabaseAway(error) || error instanceof KeysNotRead)
-    return new HttpError('service_unavailable', 'The database is away.');
+    return new HttpError('service_unavailable', 'The service cannot reach its database.');
   if (code === 'FST_ERR_VALIDATION') return new HttpError('request_validation_error', error.message);
   return null;
 }

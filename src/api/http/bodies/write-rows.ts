@@ -9,7 +9,7 @@ import type { RowSource } from '../../../language/events/row-source.ts';
 import type { TableSchema } from '../../../language/values/table-schema.ts';
 import { answerWrite, readAsynchronous, type WriteDependencies } from '../answers/answer-write.ts';
 import { receiveRows, rowsIn, type ReceiveRowsOptions, type RowReceiver } from './receive-rows.ts';
-import { formOf, type DelimitedQuery } from '../requests/delimited-query.ts';
+import { delimitedFormOf, type DelimitedQuery } from '../requests/delimited-query.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { readIfMatch } from '../requests/versions.ts';
 import { identify } from '../submit/request-identity.ts';
@@ -29,9 +29,9 @@ interface RowsWrite extends Omit<ReceiveRowsOptions, 'columns'> {
     members: Readonly<Record<string, unknown>> | null,
     rows: RowSource | null,
   ) => EventOf<'TableCreateRequested' | 'RowsAddRequested' | 'TableOverwriteRequested'>;
-  /** The schema of the table that the rows are for; null if that is new. */
+  /** The schema of the table that the rows are for; null for a new table. */
   readonly schema: TableSchema | null;
-  /** The status of success. */
+  /** The status of a successful answer. */
   readonly status: 200 | 201;
 }
 
@@ -69,7 +69,7 @@ export async function writeRowsToTable(
     lookUp: async () => () => refusal,
     infersTypes: query.onSchemaError === 'updateSchema',
     dropsCells: query.onSchemaError === 'dropColumns',
-    delimited: formOf(query),
+    delimited: delimitedFormOf(query),
     command: (members, rows) => command({ teamId, appId, tableId, ifMatch, query, limits, members, rows }),
   });
 }
@@ -88,7 +88,7 @@ export async function writeRows(
     ...options,
     columns: schema?.columns.map(({ id }) => id) ?? [],
   });
-  // Malformed requests are refused before anything is stored.
+  // Refuse a malformed request before anything is stored.
   const asked = received.isWhole ? command(received.members, received.hasRows ? { kind: 'none' } : null) : null;
   if (asked?.rows.kind === 'stash') dependencies.receiver.rateLimits?.take('imports', teamId, 1);
   const stored =

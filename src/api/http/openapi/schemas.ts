@@ -16,12 +16,12 @@ export const rowIds = z.array(rowId).meta({ description: 'The IDs of the rows, i
 export const continuation = z
   .string()
   .optional()
-  .meta({ description: 'What to ask for the next page with. Opaque; left out on the last page.' });
+  .meta({ description: 'Send it to get the next page. Opaque; the last page lacks it.' });
 
 const kind = z.enum(scalarKinds);
 
 /** The type of a column, as answers spell it. */
-export const columnType = z.union([
+export const outputColumnType = z.union([
   kind,
   z.strictObject({ kind: z.literal('array'), items: z.strictObject({ kind }) }),
 ]);
@@ -29,7 +29,7 @@ export const columnType = z.union([
 /** The value of a column; empty columns are left out. */
 const cell = z.union([z.string(), z.number(), z.boolean(), z.array(z.unknown()), z.looseObject({})]);
 
-export const row = z.object({ $rowID: rowId }).catchall(cell).meta({
+export const outputRow = z.object({ $rowID: rowId }).catchall(cell).meta({
   id: 'Row',
   description: 'A row: its ID, and the values of its columns by column ID. Empty columns are left out.',
 });
@@ -42,18 +42,23 @@ export const inputRow = z.looseObject({}).meta({
 
 export const inputRows = z.array(inputRow);
 
-/** What can be wrong with the cells of rows. */
-export const cellErrors = ['column_id_not_found', 'column_has_invalid_value', 'column_id_reserved'] as const;
+/** Errors of the cells of rows. */
+export const cellErrors = [
+  'key_not_unique',
+  'column_id_not_found',
+  'column_has_invalid_value',
+  'column_id_reserved',
+] as const;
 
 const cells =
-  'The first line names the columns, each later one is a row, by RFC 4180 in UTF-8. An empty cell is an empty column.';
+  'CSV as in RFC 4180, in UTF-8. The first line names the columns, and each later line is a row. An empty cell is an empty column.';
 
 const aLine = z.string().regex(/[^\r\n]/);
 
 const lines = {
   schema: z.string().regex(/[{]/).meta({
     description:
-      'Each line is a row: the values of its columns by column ID, as a JSON object in UTF-8. A column that is null or left out is empty.',
+      'Each line is a row: a JSON object in UTF-8 with the values of its columns by column ID. A column that is null or left out is empty.',
   }),
   examples: { rows: '{"name":"Ada","born":"1815-12-10"}\n{"name":"Grace","tags":["navy"]}\n' },
 };
@@ -78,7 +83,7 @@ export function cellsOf(description: string, examples: Content['examples']): Con
   return { 'text/csv': { schema: z.string().meta({ description }), examples } };
 }
 
-/** The answer of a write without a result. */
+/** The `data` of the answer to a write without a result. */
 export const nothing = z.strictObject({});
 
 const rowIdExamples = ['AAAAAAAAAAEAAAAAAAAAAA', 'AAAAAAAAAAEAAAAAAAAAAQ'] as const;

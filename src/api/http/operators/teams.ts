@@ -11,11 +11,18 @@ import type { LogBytes } from '../../usage/log-bytes.ts';
 import { quotasOf, type QuotaSettings } from '../../usage/team-quotas.ts';
 import type { EventData } from '../../../language/events/event.ts';
 import { planQuotas, type PlanQuota } from '../../../language/events/quota.ts';
-import { json, linksTo, type Link } from '../openapi/operation.ts';
+import { jsonContent, linksTo, type Link } from '../openapi/operation.ts';
 import { examples } from '../openapi/schemas.ts';
 import { pageQuery } from '../requests/page-query.ts';
 import type { App } from '../server/app-type.ts';
-import { audited, findTeam, readBody, replyWith, replyWithPage, type OperatorsDependencies } from './common.ts';
+import {
+  auditedRequest,
+  teamOfPath,
+  readBody,
+  replyWith,
+  replyWithPage,
+  type OperatorsDependencies,
+} from './common.ts';
 import { answerWithData, count, moment, forOperators, answerWithPage, pathOfTeam, teamId } from './operations.ts';
 
 const limit = count.nullable().meta({ description: 'Null: no limit.' });
@@ -30,7 +37,7 @@ const planBody = planChange
     id: 'PlanChange',
     minProperties: 1,
     description:
-      'Limits of a team. What is left out stays as it is; null: the plan sets no limit, and the settings of the service count.',
+      'Limits of a team. A limit that is left out stays as it is. Null: the plan sets no limit, and the setting of the service applies.',
   });
 
 const team = z
@@ -53,7 +60,9 @@ const quota = z.strictObject({
 
 const shownDetails = team
   .extend({
-    quarantinedSince: moment.meta({ description: 'Since when it is in quarantine; null: it is not.' }),
+    quarantinedSince: moment.meta({
+      description: 'When the team was put into quarantine; null if it is not in quarantine.',
+    }),
     quotas: z.strictObject(
       Object.fromEntries(planQuotas.map((name) => [name, quota])) as Record<PlanQuota, typeof quota>,
     ),
@@ -99,7 +108,7 @@ export function addOperatorTeamRoutes(
       quotas: quotasOf(team, await logBytes.usedBy(team.id), quotaSettings),
     });
 
-  /** Changes the team of the path, and shows it as it is then. */
+  /** Changes the team of the path, and answers with its new state. */
   const change = async (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -109,8 +118,8 @@ export function addOperatorTeamRoutes(
   ): Promise<FastifyReply> =>
     show(
       reply,
-      await audited(audit, request, action, { ...limits }, async (details) => {
-        const { id } = await findTeam(teams, request);
+      await auditedRequest(audit, request, action, { ...limits }, async (details) => {
+        const { id } = await teamOfPath(teams, request);
         details['teamId'] = id;
         return changeTeam({ log, teams }, eventFor(id));
       }),
@@ -124,7 +133,7 @@ export function addOperatorTeamRoutes(
         'listTeams',
         'List teams',
         'All teams, in the order in which they were created, page by page.',
-        { answers: { 200: answerWithPage('Teams, and where to go on.', team, exampleTeam) } },
+        { answers: { 200: answerWithPage('Teams, and the continuation.', team, exampleTeam) } },
       ),
     },
     (request, reply) =>
@@ -135,7 +144,7 @@ export function addOperatorTeamRoutes(
     '/admin/teams',
     {
       config: forOperators('createTeam', 'Create a team', 'A team without tokens and tables.', {
-        body: json(newTeamBody, { team: { name: 'acme' } }),
+        body: jsonContent(newTeamBody, { team: { name: 'acme' } }),
         answers: {
           201: { ...answerWithData('The team was created.', shownDetails, exampleDetails), links: teamLinks },
         },
@@ -145,7 +154,7 @@ export function addOperatorTeamRoutes(
     async (request, reply) => {
       const { name } = await readBody(request, newTeamBody);
       const event = newTeam(name);
-      const team = await audited(audit, request, 'team.create', { teamId: event.teamId, name }, () =>
+      const team = await auditedRequest(audit, request, 'team.create', { teamId: event.teamId, name }, () =>
         changeTeam({ log, teams }, event),
       );
       return show(reply.code(201), team);
@@ -158,11 +167,11 @@ export function addOperatorTeamRoutes(
       config: forOperators(
         'getTeam',
         'Get a team',
-        'A team, and for each quota what it uses, how much it may use, and what says so. Bytes of the log are those of today (UTC).',
+        'A team, and for each quota how much the team uses, how much it may use, and what sets the limit. Bytes of the log count for today (UTC).',
         { path: pathOfTeam, answers: shownTeam, errors: ['team_not_found'] },
       ),
     },
-    async (request, reply) => show(reply, await findTeam(teams, request)),
+    async (request, reply) => show(reply, await teamOfPath(teams, request)),
   );
 
   app.patch(
@@ -171,10 +180,10 @@ export function addOperatorTeamRoutes(
       config: forOperators(
         'setPlan',
         'Set the plan of a team',
-        'Limits what the team may have. Limits that are not named stay as they are.',
+        'Sets limits of the team. Limits that are left out stay as they are.',
         {
           path: pathOfTeam,
-          body: json(planBody, {
+          body: jsonContent(planBody, {
             'limits': { rowsMax: 5_000_000, logBytesPerDayMax: 10_000_000_000 },
             'a limit removed': { rowsMax: null },
           }),
@@ -195,7 +204,7 @@ export function addOperatorTeamRoutes(
       config: forOperators(
         'suspendTeam',
         'Suspend a team',
-        'Its tables, and the URLs of its files, are answered 402 from then on.',
+        'From then on the service answers 402 for its tables and the URLs of its files.',
         { path: pathOfTeam, answers: shownTeam, errors: ['team_not_found', 'outcome_unknown'] },
       ),
     },

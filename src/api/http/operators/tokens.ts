@@ -9,7 +9,7 @@ import {
   newToken,
   operatorTokenAsJson,
   recordToken,
-  revokeToken,
+  revokeTeamToken,
   storeOperatorToken,
   toIso,
 } from '../../../administration/tokens.ts';
@@ -19,26 +19,33 @@ import {
   type OperatorToken,
 } from '../../../storage/security/operator-tokens.ts';
 import { HttpError } from '../answers/http-error.ts';
-import { json, linksTo, type Link } from '../openapi/operation.ts';
+import { jsonContent, linksTo, type Link } from '../openapi/operation.ts';
 import { examples, nothing } from '../openapi/schemas.ts';
 import { pageQuery } from '../requests/page-query.ts';
 import type { App } from '../server/app-type.ts';
-import { audited, findTeam, readBody, replyWith, replyWithPage, type OperatorsDependencies } from './common.ts';
+import {
+  auditedRequest,
+  teamOfPath,
+  readBody,
+  replyWith,
+  replyWithPage,
+  type OperatorsDependencies,
+} from './common.ts';
 import { answerWithData, moment, forOperators, answerWithPage, pathOfTeam } from './operations.ts';
 
-// Not zod's `default`: types that are generated from a document take a property with one as always there.
+// Not zod's `default`: types that are generated from the document would say that the property is always present.
 const expires = z.iso
   .datetime({ offset: true })
   .nullable()
   .optional()
   .transform((text) => (text === undefined || text === null ? null : Date.parse(text)))
-  .meta({ description: 'From when on it is refused; null: never.' });
+  .meta({ description: 'When the token expires; null: never.' });
 
 const newOperatorTokenBody = z
   .strictObject({
-    name: tokenName
-      .optional()
-      .meta({ description: 'What it is for. Without it, the token is named by its creation and its last characters.' }),
+    name: tokenName.optional().meta({
+      description: 'The purpose of the token. By default the name has its time of creation and its last characters.',
+    }),
     expires,
   })
   .meta({ id: 'NewOperatorToken' });
@@ -49,12 +56,12 @@ const newTokenBody = newOperatorTokenBody
       .boolean()
       .optional()
       .transform((given) => given ?? false)
-      .meta({ description: 'Whether it may change nothing.' }),
+      .meta({ description: 'Whether the token may only read.' }),
     appID: appId
       .nullable()
       .optional()
       .transform((given) => given ?? null)
-      .meta({ description: 'The only app that it is for; null: all of the team.' }),
+      .meta({ description: 'The only app that the token reaches; null: the whole team.' }),
   })
   .meta({ id: 'NewToken' });
 
@@ -62,20 +69,20 @@ const operatorToken = z
   .strictObject({
     id: z.uuid(),
     name: z.string(),
-    created: moment.unwrap().meta({ description: 'When it was made.' }),
+    created: moment.unwrap().meta({ description: 'When the token was created.' }),
     endsIn: z
       .string()
       .nullable()
-      .meta({ description: 'Its last characters; null: an earlier version of the service made it.' }),
+      .meta({ description: 'Its last characters; null if an earlier version of the service created it.' }),
     revoked: z.boolean(),
     expires: moment,
-    lastUsed: moment.meta({ description: 'Known to the minute.' }),
+    lastUsed: moment.meta({ description: 'To the minute.' }),
   })
   .meta({ id: 'OperatorToken' });
 
 const token = operatorToken.extend({ readOnly: z.boolean(), appID: z.string().nullable() }).meta({ id: 'Token' });
 
-const secret = z.string().meta({ description: 'The token. It is shown this one time.' });
+const secret = z.string().meta({ description: 'The token. No other answer shows it.' });
 const madeOperatorToken = operatorToken
   .omit({ created: true, endsIn: true, revoked: true, lastUsed: true })
   .extend({ token: secret });
@@ -93,13 +100,13 @@ const inUse = {
 };
 const exampleSecret = 'tablog_mV0aZ3lqT1uHq5o2bR8x6wmV0aZ3lqT1uHq5o2bR8x6_0a1b2c3d';
 
-/** Of an operator. */
+/** The token of an operator, as JSON. */
 function showOperatorToken(token: OperatorToken): object {
   const { createdAt, expiresAt, lastUsedAt, ...rest } = operatorTokenAsJson(token);
   return { ...rest, created: createdAt, expires: expiresAt, lastUsed: lastUsedAt };
 }
 
-/** Of a team. */
+/** The token of a team, as JSON. */
 function showToken(token: TokenSummary): object {
   return { ...showOperatorToken(token), readOnly: token.readOnly, appID: token.appId };
 }
@@ -112,18 +119,18 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
       config: forOperators(
         'listTeamTokens',
         'List the tokens of a team',
-        'Those that were revoked or have expired too, in the order in which they were created.',
+        'Includes revoked and expired tokens. Ordered by their creation.',
         {
           path: pathOfTeam,
           answers: {
-            200: answerWithPage('Tokens, and where to go on.', token, { ...inUse, readOnly: true, appID: null }),
+            200: answerWithPage('Tokens, and the continuation.', token, { ...inUse, readOnly: true, appID: null }),
           },
           errors: ['team_not_found'],
         },
       ),
     },
     async (request, reply) => {
-      const { id } = await findTeam(teams, request);
+      const { id } = await teamOfPath(teams, request);
       return replyWithPage(
         reply,
         `tokens of ${id}`,
@@ -137,38 +144,33 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
   app.post(
     '/admin/teams/:teamID/tokens',
     {
-      config: forOperators(
-        'createTeamToken',
-        'Create a token of a team',
-        'The answer is the only one that shows the token.',
-        {
-          path: pathOfTeam,
-          body: json(newTokenBody, {
-            'for reading': { name: 'reports', readOnly: true, expires: '2027-01-31T00:00:00Z' },
-            'for an app': { name: 'the shop', appID: 'shop' },
-          }),
-          answers: {
-            201: {
-              ...answerWithData('The token.', madeToken, {
-                ...exampleToken,
-                readOnly: true,
-                appID: null,
-                token: exampleSecret,
-              }),
-              links: tokenLinks,
-            },
+      config: forOperators('createTeamToken', 'Create a token of a team', 'No other answer shows the token.', {
+        path: pathOfTeam,
+        body: jsonContent(newTokenBody, {
+          'for reading': { name: 'reports', readOnly: true, expires: '2027-01-31T00:00:00Z' },
+          'for an app': { name: 'the shop', appID: 'shop' },
+        }),
+        answers: {
+          201: {
+            ...answerWithData('The token.', madeToken, {
+              ...exampleToken,
+              readOnly: true,
+              appID: null,
+              token: exampleSecret,
+            }),
+            links: tokenLinks,
           },
-          errors: ['team_not_found', 'outcome_unknown'],
         },
-      ),
+        errors: ['team_not_found', 'outcome_unknown'],
+      }),
     },
     async (request, reply) => {
       const { name: given, expires: expiresAt, readOnly, appID } = await readBody(request, newTokenBody);
       const made = newToken();
       const name = given ?? nameOfUnnamed(made, Date.now());
       const details = { tokenId: made.id, name, readOnly, appId: appID, expiresAt: toIso(expiresAt) };
-      await audited(audit, request, 'token.create', details, async (details) => {
-        const { id } = await findTeam(teams, request);
+      await auditedRequest(audit, request, 'token.create', details, async (details) => {
+        const { id } = await teamOfPath(teams, request);
         details['teamId'] = id;
         await recordToken(log, id, made, name, { expiresAt, readOnly, appId: appID });
       });
@@ -183,8 +185,8 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
       config: forOperators(
         'listOperatorTokens',
         'List the tokens of operators',
-        'Those that were revoked or have expired too, in the order in which they were created.',
-        { answers: { 200: answerWithPage('Tokens, and where to go on.', operatorToken, inUse) } },
+        'Includes revoked and expired tokens. Ordered by their creation.',
+        { answers: { 200: answerWithPage('Tokens, and the continuation.', operatorToken, inUse) } },
       ),
     },
     (request, reply) =>
@@ -203,9 +205,9 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
       config: forOperators(
         'createOperatorToken',
         'Create a token of an operator',
-        'The answer is the only one that shows the token. It is good for `/admin`, and for nothing else.',
+        'No other answer shows the token. The token works only on paths under `/admin`.',
         {
-          body: json(newOperatorTokenBody, { token: { name: 'console', expires: '2027-01-31T00:00:00Z' } }),
+          body: jsonContent(newOperatorTokenBody, { token: { name: 'console', expires: '2027-01-31T00:00:00Z' } }),
           answers: {
             201: {
               ...answerWithData('The token.', madeOperatorToken, { ...exampleToken, token: exampleSecret }),
@@ -220,7 +222,7 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
       const made = newToken();
       const name = given ?? nameOfUnnamed(made, Date.now());
       const details = { tokenId: made.id, operator: true, name, expiresAt: toIso(expiresAt) };
-      await audited(audit, request, 'token.create', details, () =>
+      await auditedRequest(audit, request, 'token.create', details, () =>
         storeOperatorToken(database.pool, made, name, expiresAt),
       );
       return replyWith(reply.code(201), { ...made, name, expires: toIso(expiresAt) });
@@ -233,31 +235,31 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
       config: forOperators(
         'revokeToken',
         'Revoke a token',
-        'A token of a team, or of an operator. It is refused within two seconds, even while the log takes no events.',
+        'Revokes a token of a team or of an operator. The service refuses it within two seconds, even while the log accepts no events.',
         {
           path: {
             tokenID: z
               .string()
               .meta({ description: 'The ID of a token.', examples: ['0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e'] }),
           },
-          answers: { 200: { description: 'The token is revoked.', body: json(nothing, { revoked: {} }) } },
+          answers: { 200: { description: 'The token is revoked.', body: jsonContent(nothing, { revoked: {} }) } },
           errors: ['token_not_found'],
         },
       ),
     },
     async (request, reply) => {
       const tokenId = normalId((request.params as { readonly tokenID: string }).tokenID);
-      await audited(audit, request, 'token.revoke', { tokenId }, async (details) => {
+      await auditedRequest(audit, request, 'token.revoke', { tokenId }, async (details) => {
         const ofOperator = tokenId === null ? null : await revokeOperatorToken(database.pool, tokenId);
         if (ofOperator !== null) return void Object.assign(details, { operator: true, name: ofOperator });
         const token = tokenId === null ? null : await teams.tokenOfTeam(tokenId);
         if (token === null) throw new HttpError('token_not_found', 'There is no such token.');
         Object.assign(details, { teamId: token.teamId, name: token.name });
-        const untold = await revokeToken(database.pool, token, (work) => work(log));
+        const untold = await revokeTeamToken(database.pool, token, (work) => work(log));
         if (untold !== null)
           request.log.warn(
             { err: untold, tokenId },
-            'the log could not be told that a token is revoked; it is tried again',
+            'could not append the revocation of a token to the log; will try again',
           );
       });
       return reply.type('application/json; charset=utf-8').send('{}');

@@ -12,8 +12,8 @@ import { rowsFormatOf } from '../answers/rows-page.ts';
 import { collectInPlace } from '../bodies/body-place.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import type { Shares } from '../limits/shares.ts';
-import { json, type Operation } from '../openapi/operation.ts';
-import { cellsOf, columnType, continuation, row } from '../openapi/schemas.ts';
+import { jsonContent, type Operation } from '../openapi/operation.ts';
+import { cellsOf, outputColumnType, continuation, outputRow } from '../openapi/schemas.ts';
 import { invalidContinuation } from '../requests/continuation.ts';
 import { pageItemsMax } from '../requests/page-query.ts';
 import type { App } from '../server/app-type.ts';
@@ -28,11 +28,11 @@ const queryOperation: Operation = {
   tag: 'Rows',
   summary: 'Query rows',
   description:
-    'A page of the rows that meet a filter, or of their groups. It is of one version, which is in `ETag`, and so are the pages after it, for an hour. ' +
-    'All writes are seen that were answered before. With `Accept: text/csv` it is CSV. Beside `continuation` only `limit` counts.',
+    'A page of the rows that meet a filter, or of their groups. All pages show one version of the table, which `ETag` names; the next page can be read for an hour. ' +
+    'The answer includes all writes that were answered before. With `Accept: text/csv` it is CSV. With `continuation`, all parameters but `limit` are ignored.',
   isCommand: false,
   isRead: true,
-  body: json(queryBody, {
+  body: jsonContent(queryBody, {
     rows: {
       filter: { and: [{ column: 'born', op: 'lt', value: '1900-01-01' }, { not: { column: 'name', op: 'isEmpty' } }] },
       sort: ['-born'],
@@ -46,11 +46,11 @@ const queryOperation: Operation = {
   }),
   answers: {
     200: {
-      description: 'Rows or groups, and where to go on.',
+      description: 'Rows or groups, and the continuation.',
       versioned: true,
       headersAtTimes: ['Tablog-Count', 'Tablog-Cache', 'Tablog-Continuation', 'Link'],
       body: {
-        ...json(z.strictObject({ data: z.array(z.union([row, z.looseObject({})])), continuation }), {
+        ...jsonContent(z.strictObject({ data: z.array(z.union([outputRow, z.looseObject({})])), continuation }), {
           rows: { data: [{ $rowID: 'AAAAAAAAAAEAAAAAAAAAAA', name: 'Ada', born: '1815-12-10' }] },
           groups: { data: [{ city: 'Paris', count: 2, total: 42 }] },
         }),
@@ -102,9 +102,9 @@ const sqlBody = z.strictObject({
     .optional()
     .meta({
       description:
-        'The values of `?`, or of `$1`, `$2` and so on; in an object, of `$name`. An integer that a double cannot hold is refused: send it as a text.',
+        'An array has the values of `?`, or of `$1`, `$2` and so on; an object, those of `$name`. An integer that a double cannot hold is refused: send it as a text.',
     }),
-  format: z.enum(['json', 'csv']).optional().meta({ description: 'Without it, what `Accept` prefers.' }),
+  format: z.enum(['json', 'csv']).optional().meta({ description: 'Without it, `Accept` decides.' }),
 });
 
 const sqlOperation: Operation = {
@@ -112,11 +112,11 @@ const sqlOperation: Operation = {
   tag: 'Rows',
   summary: 'Query tables in SQL',
   description:
-    'One SELECT in the SQL of DuckDB, over the tables of the team. Each is named by its ID or, if no other has it, its name. All are read as of one moment, at the versions in the ' +
-    'answer. All writes are seen that were answered before. Besides its columns each table has `$rowID` and `$version`. Names are told apart by case.',
+    'One SELECT in the SQL of DuckDB, over the tables of the team. It names a table by its ID, or by its name if no other table has that name. It reads all tables at one moment, at the versions in the ' +
+    'answer, and sees all writes that were answered before. Besides its columns each table has `$rowID` and `$version`. Names are case-sensitive.',
   isCommand: false,
   isRead: true,
-  body: json(sqlBody, {
+  body: jsonContent(sqlBody, {
     'a group': {
       sql: 'SELECT city, avg(amount) AS mean FROM orders WHERE amount > $1 GROUP BY city',
       parameters: [4],
@@ -125,13 +125,13 @@ const sqlOperation: Operation = {
   answers: {
     200: {
       description:
-        'The rows of the result, its columns with types of the interface, and the versions of the tables; as CSV a header and the rows.',
+        'The rows of the result, its columns with their types, and the versions of the tables. CSV has only a header and the rows.',
       headersAtTimes: ['Tablog-Cache'],
       body: {
-        ...json(
+        ...jsonContent(
           z.strictObject({
             data: z.array(z.looseObject({})),
-            columns: z.array(z.strictObject({ name: z.string(), type: columnType })),
+            columns: z.array(z.strictObject({ name: z.string(), type: outputColumnType })),
             versions: z.record(z.string(), z.string()),
           }),
           {
@@ -197,13 +197,13 @@ function readParameters(given: unknown): SqlRequest['parameters'] {
     const place = Array.isArray(given) ? `parameters[${name}]` : `parameters.${name}`;
     throw new HttpError(
       'column_has_invalid_value',
-      `${place}: ${excerptOf(token)} is an integer that a 64-bit floating-point number cannot hold exactly; send it as a text`,
+      `${place}: ${excerptOf(token)} is an integer that a 64-bit floating-point number cannot hold exactly: send it as a text`,
     );
   }
   return given as SqlRequest['parameters'];
 }
 
-/** Without one, what the client prefers. */
+/** The format; by default the one that the client prefers. */
 function readFormat(given: unknown, reply: FastifyReply): SqlRequest['format'] {
   if (given === undefined) return rowsFormatOf(reply);
   if (given !== 'json' && given !== 'csv')
@@ -211,12 +211,12 @@ function readFormat(given: unknown, reply: FastifyReply): SqlRequest['format'] {
   return given;
 }
 
-/** The largest body of a query. */
+/** Maximum of bytes of the body of a query. */
 const bodyBytesMax = 1024 * 1024;
 
 /**
- * The members of a body that may have these. `exact`: those whose numbers are kept as they are written. Throws
- * HttpError for others, and as `collectInPlace` does.
+ * The members of a body, which may have only these names. `exact`: the member whose numbers keep their exact text.
+ * Throws HttpError for another name, and as `collectInPlace` does.
  */
 async function readQueryBody(
   request: FastifyRequest,

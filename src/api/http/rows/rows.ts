@@ -11,15 +11,26 @@ import { rowsFormatOf, sendRowsPage } from '../answers/rows-page.ts';
 import { writeRowsToTable, type TableRowWriteDependencies } from '../bodies/write-rows.ts';
 import { accepted } from '../jobs/accepted.ts';
 import type { Shares } from '../limits/shares.ts';
-import { json, type Operation } from '../openapi/operation.ts';
-import { cellErrors, cellsOf, continuation, examples, inputRows, inputTexts, row, rowIds } from '../openapi/schemas.ts';
-import { formatContinuation, parseContinuation } from '../requests/continuation.ts';
+import { jsonContent, type Operation } from '../openapi/operation.ts';
+import {
+  cellErrors,
+  cellsOf,
+  continuation,
+  examples,
+  inputRows,
+  inputTexts,
+  outputRow,
+  rowIds,
+} from '../openapi/schemas.ts';
+import { formatRowsContinuation, parseRowsContinuation } from '../requests/continuation.ts';
 import { delimitedQuery } from '../requests/delimited-query.ts';
 import { pageQuery } from '../requests/page-query.ts';
 import { isOfQuery, queryOf, whichRows } from '../requests/rows-query.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { readIfNoneMatch, replyNotModified, setVersion } from '../requests/versions.ts';
 import type { App } from '../server/app-type.ts';
+import { addBatchRoute } from './batch.ts';
+import { addByFilterRoutes } from './by-filter.ts';
 import { addSingleRowRoutes, rowLinks, type RowDependencies } from './row.ts';
 
 interface RowsRouteDependencies extends RowDependencies, TableRowWriteDependencies, QueryDependencies {
@@ -33,12 +44,12 @@ const versionOperation: Operation = {
   tag: 'Rows',
   summary: "Get the version of a table's rows",
   description:
-    "The version as `ETag`. It rises with each change of the table's data: ask again to find out whether there was one.",
+    "The version as `ETag`. It rises with each change of the table's data, so a client can ask again to find out about changes.",
   answers: { 200: { description: 'The table has the version in `ETag`.', versioned: true } },
   errors: ['table_not_found'],
 };
 
-/** Those of a page, and of a query on the rows (docs/spec/queries.md). */
+/** The parameters of a page, and of a query on the rows (docs/spec/queries.md). */
 const rowsQuery = pageQuery('rows').extend({
   ...whichRows,
   count: z
@@ -56,14 +67,14 @@ const listOperation: Operation = {
   summary: 'List rows',
   description:
     "A page of the table's rows, in the order in which they were added. While rows remain, the answer has a " +
-    '`continuation`; the last page has none. A page may have fewer rows than asked for. With `Accept: text/csv` it is CSV.',
+    '`continuation`; the last page has none. A page may have fewer rows than `limit`. With `Accept: text/csv` it is CSV.',
   answers: {
     200: {
-      description: 'Rows, and where to go on.',
+      description: 'Rows, and the continuation.',
       versioned: true,
       headersAtTimes: ['Tablog-Count', 'Tablog-Cache', 'Tablog-Continuation', 'Link'],
       body: {
-        ...json(z.strictObject({ data: z.array(row), continuation }), {
+        ...jsonContent(z.strictObject({ data: z.array(outputRow), continuation }), {
           'a page': { data: [examples.row], continuation: 'AAAAAAAAAAEAAAAAAAAAAQAAAAAAAAABx2nWk0aE' },
           'the last page': { data: [examples.row] },
         }),
@@ -104,14 +115,14 @@ function addListRows(app: App, dependencies: RowsRouteDependencies): void {
         });
       }
       const has = readIfNoneMatch(request);
-      const from = continuation === undefined ? null : parseContinuation(tableId, continuation);
+      const from = continuation === undefined ? null : parseRowsContinuation(tableId, continuation);
       const format = rowsFormatOf(reply);
       const { page, outgoing } = await readPage(shares, reply, pageBytesAtMost(limit, format), () =>
         pages.page(teamId, tableId, from, limit, format),
       );
       if (typeof page === 'string') return replyMissing(reply, page);
       if (has(page.etag)) return replyNotModified(reply, page.etag);
-      const next = page.next === null ? null : formatContinuation(tableId, page.next);
+      const next = page.next === null ? null : formatRowsContinuation(tableId, page.next);
       const body = page.rows.page(next);
       outgoing.shrink(body.length);
       activity.rowsRead(teamId, page.rows.count);
@@ -124,11 +135,11 @@ const addOperation: Operation = {
   operationId: 'addRows',
   tag: 'Rows',
   summary: 'Add rows',
-  description: 'All of the rows, or none of them if there is an error. A `$rowID` in a row is ignored.',
+  description: 'Adds all rows, or none of them if there is an error. A `$rowID` in a row is ignored.',
   ifMatch: 'table',
   asynchronous: true,
   body: {
-    ...json(z.union([inputRows, addRowsBody.extend({ rows: inputRows }), stashReference]), {
+    ...jsonContent(z.union([inputRows, addRowsBody.extend({ rows: inputRows }), stashReference]), {
       'rows': examples.inputRows,
       'rows in an object': { rows: examples.inputRows },
       'the rows of a stash': { $stashID: 'import-7' },
@@ -140,7 +151,7 @@ const addOperation: Operation = {
       description: 'The rows were added.',
       versioned: true,
       headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'],
-      body: json(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), {
+      body: jsonContent(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), {
         added: { data: { rowIDs: examples.rowIds } },
       }),
       links: rowLinks('$request.path.tableID'),
@@ -162,5 +173,7 @@ function addAddRows(app: App, dependencies: RowsRouteDependencies): void {
 export function addRowRoutes(app: App, dependencies: RowsRouteDependencies): void {
   addListRows(app, dependencies);
   addAddRows(app, dependencies);
+  addBatchRoute(app, dependencies);
+  addByFilterRoutes(app, dependencies);
   addSingleRowRoutes(app, dependencies);
 }

@@ -1,10 +1,8 @@
-/**
- * `/tables/{tableID}`: a table. All but the `PUT` of spec 4.12 is ours, not the spec's (docs/decisions/0009).
- */
+/** `/tables/{tableID}`: a table. Of these routes the specification has only `PUT` (4.12); see docs/decisions/0009. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { deleteTable } from '../../../../commands/delete-table.ts';
-import { stashReference } from '../../../../commands/inputs.ts';
+import { stashReference, tableKey } from '../../../../commands/inputs.ts';
 import { overwriteTable, overwriteTableBody, overwriteTableQuery } from '../../../../commands/overwrite-table.ts';
 import type { TableDetails, TableQueries } from '../../../../projections/tables/tables.queries.ts';
 import { isArrayType, itemKind, type ColumnType } from '../../../language/values/column-type.ts';
@@ -12,10 +10,10 @@ import { currentType } from '../../../language/values/table-schema.ts';
 import { replyMissing } from '../answers/missing.ts';
 import { writeRowsToTable, type TableRowWriteDependencies } from '../bodies/write-rows.ts';
 import { accepted } from '../jobs/accepted.ts';
-import { json, type Operation } from '../openapi/operation.ts';
+import { jsonContent, type Operation } from '../openapi/operation.ts';
 import {
   cellErrors,
-  columnType,
+  outputColumnType,
   examples,
   inputRows,
   inputTexts,
@@ -40,13 +38,13 @@ const overwriteOperation: Operation = {
   tag: 'Tables',
   summary: 'Overwrite a table',
   description:
-    'Replaces all rows in one step: readers see all of the old rows or all of the new. A schema replaces that of the ' +
-    'table; without one the rows must fit it. A row with the `$rowID` of one that the table ever had keeps that identity; ' +
-    'in CSV and TSV a column `$rowID` holds them.',
+    'Replaces all rows in one step: readers see either all old rows or all new ones. A schema in the body replaces the schema of the ' +
+    'table; otherwise the rows must fit the present one. A row with a `$rowID` that the table has ever had keeps that identity; ' +
+    'in CSV and TSV the column `$rowID` has these IDs.',
   ifMatch: 'table',
   asynchronous: true,
   body: {
-    ...json(
+    ...jsonContent(
       z.union([
         overwriteTableBody.extend({ rows: z.union([inputRows, stashReference]) }).meta({ id: 'TableContent' }),
         inputRows,
@@ -67,7 +65,7 @@ const overwriteOperation: Operation = {
       description: 'The rows were replaced.',
       versioned: true,
       headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'],
-      body: json(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), {
+      body: jsonContent(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), {
         overwritten: { data: { rowIDs: examples.rowIds } },
       }),
       links: rowLinks('$request.path.tableID'),
@@ -92,8 +90,8 @@ function addOverwriteTable(app: App, dependencies: TableDependencies): void {
 }
 
 const column = z
-  .strictObject({ id: z.string(), displayName: z.string().optional(), type: columnType })
-  .meta({ id: 'Column', description: 'As a request may have it too.' });
+  .strictObject({ id: z.string(), displayName: z.string().optional(), type: outputColumnType })
+  .meta({ id: 'Column', description: 'A column. Requests may use the same form.' });
 
 const table = z
   .strictObject({
@@ -103,10 +101,12 @@ const table = z
       .string()
       .regex(/^[0-9]+$/)
       .meta({ description: 'The version of the table, as in `ETag`.' }),
-    created: z.iso.datetime().meta({ description: 'When it was created.' }),
-    rows: z.int().min(0).meta({ description: 'How many rows it has.' }),
-    schema: z.strictObject({ columns: z.array(column) }).meta({ description: 'Its columns in their order.' }),
-    appIDs: z.array(z.string()).meta({ description: 'The apps that it was linked to.' }),
+    created: z.iso.datetime().meta({ description: 'When the table was created.' }),
+    rows: z.int().min(0).meta({ description: 'How many rows the table has.' }),
+    schema: z
+      .strictObject({ columns: z.array(column), key: tableKey.optional() })
+      .meta({ description: 'The columns of the table, in order, and its key if it has one.' }),
+    appIDs: z.array(z.string()).meta({ description: 'The apps that the table is linked to.' }),
   })
   .meta({ id: 'Table' });
 
@@ -114,12 +114,12 @@ const getOperation: Operation = {
   operationId: 'getTable',
   tag: 'Tables',
   summary: 'Get a table',
-  description: 'What it is called, its schema, how many rows it has, and its version as `ETag`.',
+  description: 'The name, the schema, the number of rows, and the version as `ETag`.',
   answers: {
     200: {
       description: 'The table.',
       versioned: true,
-      body: json(z.strictObject({ data: table }), {
+      body: jsonContent(z.strictObject({ data: table }), {
         table: {
           data: {
             id: examples.tableId,
@@ -150,7 +150,7 @@ function addGetTable(app: App, { tables }: TableDependencies): void {
   app.route({ method: ['GET', 'HEAD'], url: '/tables/:tableID', config: { operation: getOperation }, handler: answer });
 }
 
-function present(id: string, { name, version, createdAt, rows, schema, appIds }: TableDetails): object {
+function present(id: string, { name, version, createdAt, rows, schema, key, appIds }: TableDetails): object {
   const columns = schema.columns.map((column) => {
     const { id: columnId, displayName } = column;
     return {
@@ -165,12 +165,12 @@ function present(id: string, { name, version, createdAt, rows, schema, appIds }:
     version: version.toString(),
     created: new Date(createdAt).toISOString(),
     rows,
-    schema: { columns },
+    schema: { columns, ...(key === null ? {} : { key }) },
     appIDs: appIds,
   };
 }
 
-/** A type in a spelling that requests accept too (spec section 2). */
+/** The form of a type that requests accept too (spec section 2). */
 function spellType(type: ColumnType): unknown {
   return isArrayType(type) ? { kind: 'array', items: { kind: itemKind(type) } } : type;
 }
@@ -179,14 +179,16 @@ const deleteOperation: Operation = {
   operationId: 'deleteTable',
   tag: 'Tables',
   summary: 'Delete a table',
-  description: 'With all its rows. That there is no such table is no error.',
+  description: 'Deletes the table with all its rows. It is no error if the table does not exist.',
   ifMatch: 'table',
-  answers: { 200: { description: 'The table was deleted, or did not exist.', body: json(nothing, { deleted: {} }) } },
+  answers: {
+    200: { description: 'The table was deleted, or did not exist.', body: jsonContent(nothing, { deleted: {} }) },
+  },
   errors: ['payment_required'],
 };
 
 function addDeleteTable(app: App, { submitter, bodyBytesMax }: TableDependencies): void {
-  // No ETag: nothing remains that could have a version.
+  // The answer has no ETag, because nothing remains that could have a version.
   app.delete('/tables/:tableID', { config: { operation: deleteOperation } }, async (request, reply) => {
     const { teamId } = request.principal;
     const ifMatch = readIfMatch(request) ?? null;

@@ -11,10 +11,10 @@ import { readPage } from '../answers/read-page.ts';
 import { writeRows } from '../bodies/write-rows.ts';
 import { accepted, exampleJobId, jobId } from '../jobs/accepted.ts';
 import type { Shares } from '../limits/shares.ts';
-import { json, linksTo, type Answer, type Link, type Operation } from '../openapi/operation.ts';
+import { jsonContent, linksTo, type Answer, type Link, type Operation } from '../openapi/operation.ts';
 import { cellErrors, continuation, examples, inputRows, inputTexts, rowIds, tableId } from '../openapi/schemas.ts';
 import { formatTablesContinuation, parseTablesContinuation } from '../requests/continuation.ts';
-import { delimitedQuery, formOf } from '../requests/delimited-query.ts';
+import { delimitedQuery, delimitedFormOf } from '../requests/delimited-query.ts';
 import { pageQuery } from '../requests/page-query.ts';
 import { rowLinks } from '../rows/row.ts';
 import type { App } from '../server/app-type.ts';
@@ -32,13 +32,13 @@ const listOperation: Operation = {
   tag: 'Tables',
   summary: 'List tables',
   description:
-    "A page of the team's tables, in the order in which they were created: 10,000 unless fewer are asked for. While tables remain, " +
+    "A page of the team's tables, in the order in which they were created; at most 10,000. While tables remain, " +
     'the answer has a `continuation`; the last page has none. Tables that are created or deleted between two pages neither hide nor repeat ' +
     'others. Names need not be unique.',
   answers: {
     200: {
-      description: 'Tables, and where to go on.',
-      body: json(z.strictObject({ data: z.array(tableSummary), continuation }), {
+      description: 'Tables, and the continuation.',
+      body: jsonContent(z.strictObject({ data: z.array(tableSummary), continuation }), {
         'all tables': { data: [{ id: examples.tableId, name: 'people' }] },
         'a page': {
           data: [{ id: examples.tableId, name: 'people' }],
@@ -50,8 +50,8 @@ const listOperation: Operation = {
 };
 
 /**
- * What a list of tables takes of the share of pages: it may be long, and Postgres builds it. A team that lists without
- * end has one at a time.
+ * How many units of the share of pages a list of tables takes. A list may be long, and Postgres builds it. A team that
+ * lists all the time gets one list at a time.
  */
 const listUnits = scansAtOnce / 2;
 
@@ -85,7 +85,7 @@ const created = z.strictObject({
   linkedAppIDs: z
     .array(z.string())
     .optional()
-    .meta({ description: 'The apps that are linked now. Left out when none was asked for.' }),
+    .meta({ description: 'The apps that the table is linked to. Left out if the request names none.' }),
 });
 
 const tableLinks: readonly Link[] = linksTo(
@@ -98,16 +98,19 @@ const tableLinks: readonly Link[] = linksTo(
     'getRowsVersion',
     'listRows',
     'addRows',
+    'changeRows',
+    'updateRows',
+    'deleteRows',
     'queryRows',
     'exportTable',
   ],
   { tableID: '$response.body#/data/tableID' },
 );
 
-/** The table exists once the job has succeeded. */
+/** The answer 202. The table exists once the job has succeeded. */
 const acceptedTable: Answer = {
   ...accepted,
-  body: json(z.strictObject({ data: z.strictObject({ tableID: tableId, jobID: jobId }) }), {
+  body: jsonContent(z.strictObject({ data: z.strictObject({ tableID: tableId, jobID: jobId }) }), {
     accepted: { data: { tableID: examples.tableId, jobID: exampleJobId } },
   }),
   links: [...accepted.links, ...tableLinks],
@@ -118,11 +121,11 @@ const createOperation: Operation = {
   tag: 'Tables',
   summary: 'Create a table',
   description:
-    'With its first rows. Without a schema, and of NDJSON, CSV and TSV, it is inferred from them. Its name stands in the body ' +
-    'or in the query: one of them, and not both. A team has at most 10,000 tables, unless its plan or the service is set otherwise.',
+    'Creates a table with its first rows. If the body has no schema, as NDJSON, CSV and TSV never do, the schema is inferred from the rows. The name is either in the body ' +
+    'or in the query, but not in both. A team has at most 10,000 tables, unless its plan or the service is set otherwise.',
   asynchronous: true,
   body: {
-    ...json(
+    ...jsonContent(
       z.union([
         createTableBody.extend({ rows: z.union([inputRows, stashReference]) }).meta({ id: 'NewTable' }),
         inputRows,
@@ -144,7 +147,7 @@ const createOperation: Operation = {
       description: 'The table was created.',
       versioned: true,
       headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'],
-      body: json(z.strictObject({ data: created }), {
+      body: jsonContent(z.strictObject({ data: created }), {
         'created': { data: { tableID: examples.tableId, rowIDs: examples.rowIds } },
         'created and linked': { data: { tableID: examples.tableId, rowIDs: [], linkedAppIDs: ['app-1'] } },
       }),
@@ -171,7 +174,7 @@ function addCreateTable(app: App, dependencies: TablesRouteDependencies): void {
         schema: null,
         infersTypes: true,
         dropsCells: request.query.onSchemaError === 'dropColumns',
-        delimited: formOf(request.query),
+        delimited: delimitedFormOf(request.query),
         command: (members, rows) => {
           const event = createTable({ ...target, members, rows });
           return { ...event, appsToLink: appsToLinkOf(request.principal, event.appsToLink) };

@@ -6,33 +6,38 @@ import { DelimitedRowWriter } from '../../../language/formats/delimited-row-writ
 import { parseExactly } from '../../../language/formats/exact-json.ts';
 import { QueryError } from '../language/query-error.ts';
 import { hasGroups, readRowsQuery, type GivenQuery, type RowsQuery } from '../language/rows-query.ts';
-import { expiredContinuation, formatContinuation, parseContinuation, type QueryRequest } from '../protocol.ts';
+import {
+  expiredContinuation,
+  formatEngineContinuation,
+  parseEngineContinuation,
+  type QueryRequest,
+} from '../protocol.ts';
 import type { Columnar } from './columnar.ts';
 import { compileCount, compileGroups, compileRows, type GroupColumn, type QuerySource } from './compile.ts';
 import { Continuations } from './continuations.ts';
 import type { Copies, HeldTable } from './copies.ts';
 import { columnsOf, selectFields } from './export/text-writers.ts';
-import { inTime } from './in-time.ts';
+import { withQueryTimeout } from './in-time.ts';
 
 interface QueryAnswer {
   readonly body: Buffer;
-  /** What to ask for the next page with; null on the last page. */
+  /** The continuation for the next page; null on the last page. */
   readonly continuation: string | null;
   readonly version: bigint;
-  /** How many rows meet the filter; null if that was not asked. */
+  /** How many rows match the filter; null if the query did not ask for the count. */
   readonly count: bigint | null;
   readonly isCold: boolean;
 }
 
 interface AnswererOptions {
-  /** Of this engine, which its continuations name. */
+  /** The ID of this engine, which its continuations contain. */
   readonly id: string;
   readonly copies: Copies;
   readonly columnar: Columnar;
   readonly timeoutMs: number;
 }
 
-/** Where a page begins. */
+/** The query, the copy and the offset of a page. */
 interface PageStart {
   readonly held: Pick<HeldTable, 'copy' | 'version'>;
   readonly source: QuerySource;
@@ -42,11 +47,11 @@ interface PageStart {
 
 interface Page {
   readonly rows: Pick<RowsText, 'page'>;
-  /** How many rows come before the next page; null if this is the last. */
+  /** The offset of the next page; null if this is the last one. */
   readonly next: number | null;
 }
 
-/** A page ends at this many bytes, but has this many rows at least (docs/spec/decisions.md 3). */
+/** A page ends at about this many bytes, but has at least this many rows (docs/spec/decisions.md 3). */
 const pageBytesMax = 16 * 1024 * 1024;
 const pageRowsMin = 32;
 
@@ -58,22 +63,24 @@ export class Answerer {
     this.#options = options;
   }
 
-  /** Rejects with QueryError, and as `gone` says when nobody waits for the answer any more. */
+  /**
+   * Answers a query. Rejects with QueryError, and with the reason of `gone`, which aborts when nobody waits any more.
+   */
   async answer(request: QueryRequest, gone: AbortSignal): Promise<QueryAnswer> {
     this.#continuations.removeStale();
     const { copies, timeoutMs } = this.#options;
     if (request.continuation !== null)
-      return inTime(timeoutMs, gone, (signal) => this.#continue(request, request.continuation!, signal));
+      return withQueryTimeout(timeoutMs, gone, (signal) => this.#continue(request, request.continuation!, signal));
     const query = readRowsQuery(request.query, request.prefix);
     const rowIds = rowIdsOf(query);
-    // The time to copy a table is not the query's.
+    // Copying the table does not count against the time limit of the query.
     const held =
       rowIds === null
         ? (await copies.take(request, [request.tableId], gone))[0]!
         : await copies.takeRows(request, request.tableId, rowIds, new Set(query.sort.map(({ column }) => column)));
     try {
       const source = held.copy.at(held.version);
-      return await inTime(timeoutMs, gone, (signal) =>
+      return await withQueryTimeout(timeoutMs, gone, (signal) =>
         this.#page(request, { held, source, query, offset: 0 }, held.isCold, signal),
       );
     } finally {
@@ -83,7 +90,7 @@ export class Answerer {
 
   async #continue(request: QueryRequest, continuation: string, signal: AbortSignal): Promise<QueryAnswer> {
     await this.#options.copies.check(request, request.tableId);
-    const found = this.#continuations.get(request.teamId, parseContinuation(continuation)!.id);
+    const found = this.#continuations.get(request.teamId, parseEngineContinuation(continuation)!.id);
     const isTheirs =
       found !== undefined && found.asker.appId === request.appId && found.held.copy.tableId === request.tableId;
     if (!isTheirs || found.held.copy.isDropped) {
@@ -108,7 +115,7 @@ export class Answerer {
 
   async #page(request: QueryRequest, at: PageStart, isCold: boolean, signal: AbortSignal): Promise<QueryAnswer> {
     const { query, source, held } = at;
-    // One after the other: a query is not to share the memory with itself.
+    // Run count and page one after the other, so that a query does not share the memory with itself.
     const count = query.count ? await this.#count(query, source, signal) : null;
     const { rows, next } = hasGroups(query)
       ? await this.#groups(at, request, signal)
@@ -131,7 +138,7 @@ export class Answerer {
       prefix,
       offset,
     });
-    return formatContinuation(this.#options.id, id);
+    return formatEngineContinuation(this.#options.id, id);
   }
 
   async #count(query: RowsQuery, source: QuerySource, signal: AbortSignal): Promise<bigint> {
@@ -187,7 +194,7 @@ export class Answerer {
   }
 }
 
-/** `groups`: each as JSON. */
+/** `groups` has the JSON of each group. */
 function groupsJson(groups: readonly string[], continuation: string | null): Buffer {
   return Buffer.from(
     `{"data":[${groups.join(',')}]${continuation === null ? '' : `,"continuation":"${continuation}"`}}`,
@@ -203,7 +210,7 @@ function groupsCsv(names: readonly string[], groups: readonly string[]): Buffer 
   return writer.take();
 }
 
-/** The row IDs that a query names, if it asks for no other rows. */
+/** The row IDs of a look-up: a query whose filter names rows by ID. Null for other queries. */
 function rowIdsOf(query: RowsQuery): readonly string[] | null {
   const { filter } = query;
   if (hasGroups(query) || filter === null || !('column' in filter) || filter.column !== '$rowID') return null;

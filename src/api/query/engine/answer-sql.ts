@@ -1,4 +1,4 @@
-/** Answers SQL: one SELECT over tables of a team, all as of one moment. */
+/** Answers SQL: one SELECT over tables of a team, all at one moment. */
 import {
   DuckDBTypeId,
   StatementType,
@@ -16,14 +16,14 @@ import { checkSql } from '../sql/check-sql.ts';
 import { compileSql, type SqlTable } from '../sql/compile-sql.ts';
 import type { SqlParameter } from '../sql/literals.ts';
 import { beyondBound } from '../sql/guarded-call.ts';
-import { functions, operators, tableFunctions } from '../sql/functions.ts';
+import { functions, sqlOperators, tableFunctions } from '../sql/functions.ts';
 import { didYouMean, messageOf, shorten } from '../sql/mistakes.ts';
 import { decodeName, encodeName } from '../sql/names.ts';
 import { parseTree, type SqlNode } from '../sql/node.ts';
 import { StuckQuery, type Columnar } from './columnar.ts';
 import { compileShown, type QuerySource } from './compile.ts';
 import type { Copies } from './copies.ts';
-import { inTime } from './in-time.ts';
+import { withQueryTimeout } from './in-time.ts';
 import { withParts } from './parts.ts';
 import type { SqlMemory } from './sql-memory.ts';
 import { hasUnnamed, sqlColumn, textTooLong, type SqlColumn } from './sql-columns.ts';
@@ -43,15 +43,15 @@ interface SqlAnswererOptions {
   readonly memory: SqlMemory;
 }
 
-/** The most rows, columns and bytes of an answer. */
+/** Limits of an answer. */
 const rowsMax = 100_000;
 const columnsMax = 1000;
 const bytesMax = 16 * 1024 * 1024;
 
-/** The most bytes of the types of an answer's columns, as the engine writes them. */
+/** Limit of the column types of an answer as the engine writes them, in bytes. */
 const typesBytesMax = 128 * 1024;
 
-/** The most bytes of the tree of a query, as JSON. */
+/** Limit of the syntax tree of a query as JSON, in bytes. */
 const treeBytesMax = 2 * 1024 * 1024;
 
 export class SqlAnswerer {
@@ -61,7 +61,7 @@ export class SqlAnswerer {
     this.#options = options;
   }
 
-  /** Rejects with QueryError, and as `gone` says when nobody waits for the answer any more. */
+  /** Answers SQL. Rejects with QueryError, and with the reason of `gone`, which aborts when nobody waits any more. */
   async answer(request: SqlRequest, gone: AbortSignal): Promise<SqlAnswer> {
     try {
       return await this.#answer(request, gone);
@@ -72,7 +72,7 @@ export class SqlAnswerer {
 
   async #answer(request: SqlRequest, gone: AbortSignal): Promise<SqlAnswer> {
     const { columnar, copies, timeoutMs, memory } = this.#options;
-    const tree = await inTime(timeoutMs, gone, (signal) => this.#parse(request.sql, signal));
+    const tree = await withQueryTimeout(timeoutMs, gone, (signal) => this.#parse(request.sql, signal));
     const parameters = new Map(
       Array.isArray(request.parameters)
         ? request.parameters.map((value: SqlParameter, at): [string, SqlParameter] => [String(at + 1), value])
@@ -86,7 +86,7 @@ export class SqlAnswerer {
       const text = compileSql(tree, { table: (name) => sources.get(ids.get(name)!)!, parameters });
       const catalogs = new Set(held.map(({ copy }) => copy.catalog));
       const { columns, rows } = await memory.run(gone, (wanted) =>
-        inTime(timeoutMs, wanted, (signal) =>
+        withQueryTimeout(timeoutMs, wanted, (signal) =>
           columnar.use(signal, async (connection) => {
             try {
               return await select(connection, text, catalogs, request.format, signal);
@@ -130,7 +130,9 @@ export class SqlAnswerer {
     return tree;
   }
 
-  /** The IDs of the tables that the query names. Also asks whether the team may query at all. */
+  /**
+   * The IDs of the tables that the query names. Rejects with QueryError if one is missing, or if the team is suspended.
+   */
   async #resolve({ teamId, appId }: SqlRequest, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const { isSuspended, tables } = await this.#options.queries.tablesNamed(teamId, appId, names);
     if (isSuspended) throw new QueryError('payment_required', 'The team is suspended.');
@@ -156,7 +158,7 @@ export class SqlAnswerer {
   }
 }
 
-/** The names of the tables in a query. Throws QueryError if it may not be asked. */
+/** The names of the tables in a query. Throws QueryError if the query is not allowed. */
 function tablesOf(tree: SqlNode, parameters: ReadonlyMap<string, SqlParameter>): string[] {
   const names = new Set<string>();
   compileSql(tree, {
@@ -170,8 +172,8 @@ function tablesOf(tree: SqlNode, parameters: ReadonlyMap<string, SqlParameter>):
 }
 
 /**
- * A copy at a version as a query: columns by their IDs, which come outside of all that is asked of the copy, so that
- * nothing there can mean them.
+ * A copy at a version as a subquery with the columns named by their IDs. The names are in an outer SELECT, so that
+ * expressions on the copy cannot refer to them.
  */
 function sourceOf({ from, version, columns }: QuerySource): SqlTable {
   const items = [...columns].map(([id, { sql, type }]) => {
@@ -195,7 +197,7 @@ function sourceOf({ from, version, columns }: QuerySource): SqlTable {
   return { text: `(SELECT ${named.join(', ')} FROM (${shown}))`, columns: [...columns.keys(), '$rowID', '$version'] };
 }
 
-/** Runs a compiled query: its columns, and its rows as JSON, or as CSV with a header. */
+/** Runs a compiled query. Resolves to its columns, and to its rows as JSON or as CSV with a header. */
 async function select(
   connection: DuckDBConnection,
   text: string,
@@ -208,10 +210,11 @@ async function select(
   const outer = `SELECT ${columns.map(({ select: selected }, at) => selected(places[at]!)).join(', ')} FROM (${text}) AS q (${places.join(', ')})`;
   await checkText(connection, outer, catalogs);
   const statements = await connection.extractStatements(outer);
-  if (statements.count !== 1) throw new Error('the text of a query has several statements');
+  if (statements.count !== 1) throw new Error('the compiled text of a query has several statements');
   const statement = await statements.prepare(0);
   try {
-    if (statement.statementType !== StatementType.SELECT) throw new Error('the text of a query is no SELECT');
+    if (statement.statementType !== StatementType.SELECT)
+      throw new Error('the compiled text of a query is not a SELECT');
     const result = await statement.stream();
     const rows =
       format === 'csv'
@@ -239,7 +242,7 @@ async function select(
         if (count > rowsMax || rows.length > bytesMax)
           throw new QueryError(
             'limit_exceeded',
-            `The answer has more than ${rowsMax} rows or ${bytesMax} bytes: ask for less, such as by LIMIT.`,
+            `The answer has more than ${rowsMax} rows or ${bytesMax} bytes: select less, for example with LIMIT.`,
           );
         if (slices.isOver) await slices.next();
       }
@@ -263,10 +266,7 @@ async function columnsOf(connection: DuckDBConnection, text: string): Promise<Re
     return Array.from({ length: statement.columnCount }, (_, at) => {
       const type = statement.columnType(at);
       if (hasUnnamed(type))
-        throw new QueryError(
-          'query_invalid',
-          "The members of a row that is in the answer must have names, as in {'x': 1}.",
-        );
+        throw new QueryError('query_invalid', "The members of a row in the answer must have names, as in {'x': 1}.");
       return { name: uniqueName(decodeName(statement.columnName(at)), taken), ...sqlColumn(type) };
     });
   } finally {
@@ -282,7 +282,10 @@ const nestedTypes: ReadonlySet<DuckDBTypeId> = new Set([
   DuckDBTypeId.UNION,
 ]);
 
-/** Types in the heap are trees, and may be much larger than in the engine. So it is asked first how large they are. */
+/**
+ * Refuses large column types. In the heap types are trees, and may be much larger than in the engine, so measure them
+ * first.
+ */
 async function checkTypes(
   connection: DuckDBConnection,
   statement: DuckDBPreparedStatement,
@@ -298,7 +301,7 @@ async function checkTypes(
   if (bytes > typesBytesMax) throw new QueryError('limit_exceeded', 'The rows in the answer have too many members.');
 }
 
-/** A name that no column before has. `taken`: how many columns had each name. */
+/** A name that no earlier column has. `taken` counts the columns with each name. */
 function uniqueName(name: string, taken: Map<string, number>): string {
   const before = taken.get(name) ?? 0;
   taken.set(name, before + 1);
@@ -324,8 +327,8 @@ class JsonRowsWriter {
 const comma = Buffer.from(',');
 
 /**
- * Whatever a query says, what runs for it reads these copies and common table expressions only, by functions that are
- * allowed. The compiler writes nothing else; this asks the engine what it makes of the text.
+ * Checks that the compiled text reads only these copies and common table expressions, and uses only allowed functions.
+ * The compiler writes nothing else, but this asks the engine how it understands the text.
  */
 async function checkText(connection: DuckDBConnection, text: string, catalogs: ReadonlySet<string>): Promise<void> {
   const members = ['table_name', 'catalog_name', 'schema_name', 'function_name', 'show_type'];
@@ -341,11 +344,11 @@ async function checkText(connection: DuckDBConnection, text: string, catalogs: R
     tables!.every((name) => /^(?:rows(?:_\d+)?|w\d+)$/.test(name)) &&
     catalogsFound!.every((name) => name === '' || catalogs.has(name)) &&
     schemas!.every((name) => name === '' || name === 'main') &&
-    functionsFound!.every((name) => functions.has(name) || operators.has(name) || tableFunctions.has(name));
-  if (!isGood) throw new Error('the text of a query is not what was compiled');
+    functionsFound!.every((name) => functions.has(name) || sqlOperators.has(name) || tableFunctions.has(name));
+  if (!isGood) throw new Error('the compiled text of a query contains more than the compiler may write');
 }
 
-/** Faults of the service, not of the query. */
+/** Kinds of engine errors that are faults of the service and not of the query. */
 const ownFaults: ReadonlySet<string> = new Set([
   'Out of Memory',
   'IO',
@@ -355,7 +358,7 @@ const ownFaults: ReadonlySet<string> = new Set([
   'TransactionContext',
 ]);
 
-/** The error of a query for what the engine says of it, if that is a mistake in the query. */
+/** Converts an error of the engine to a QueryError if the query is at fault. Returns other errors as they are. */
 function mistakeOf(error: unknown, sql: string, columns: ReadonlySet<string>): unknown {
   const message = (error as Error).message.replace(/^Failed to extract statements: /, '');
   if (message.includes(textTooLong)) return new QueryError('limit_exceeded', textTooLong, { cause: error });

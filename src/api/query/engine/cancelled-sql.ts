@@ -1,6 +1,9 @@
-/** SQL that nobody waits for any more. The service says so on another way than it asks, so either may come first. */
+/**
+ * Cancels SQL that nobody waits for any more. A cancellation arrives over another channel than its request, so either
+ * may come first.
+ */
 
-/** How many numbers of requests are remembered that were cancelled before they came, or after they were answered. */
+/** How many cancellations without a running request are remembered. */
 const rememberedMax = 1000;
 
 export class CancelledSql {
@@ -18,7 +21,7 @@ export class CancelledSql {
     if (this.#early.size > rememberedMax) this.#early.delete(this.#early.values().next().value!);
   }
 
-  /** Does the work of a request, with a signal that aborts when it is cancelled. */
+  /** Runs the work of a request, with a signal that aborts when the request is cancelled. */
   async during<T>(turn: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const controller = new AbortController();
     if (this.#early.delete(turn)) controller.abort();

@@ -1,6 +1,6 @@
 /**
- * The columnar engine, DuckDB, in this process: locked down, within its bounds, on connections that are lent out one at
- * a time.
+ * The columnar engine: DuckDB in this process, locked down and within its limits. A connection is lent to one task at a
+ * time.
  */
 import {
   DuckDBInstance,
@@ -13,35 +13,35 @@ import { tooLong, type Sql } from './compile.ts';
 import { eachRun } from './text-runs.ts';
 
 interface ColumnarOptions {
-  /** Where copies are, and what does not fit its memory: the only files that it can open. */
+  /** The folder of copies and of spilled data. DuckDB can open no other files. */
   readonly folder: string;
   readonly memoryBytesMax: number;
   readonly diskBytesMax: number;
   readonly threads: number;
   /**
-   * Called when the process has to end, because nothing else helps: work goes on though it was interrupted, or the
-   * allocator has nothing left.
+   * Called when the process must end, because work continues although it was interrupted, or because the allocator has
+   * no memory left.
    */
   readonly onEnd: (reason: string) => void;
 }
 
-/** How often work is interrupted until it ends, and how many times at most. */
+/** The interval between attempts to interrupt work, in milliseconds, and their maximum number. */
 const interruptEveryMs = 100;
 const interruptsMax = 50;
 
 /**
- * What a statement gives. Values leave garbage that is collected when the statement ends; texts are so large that it is
- * collected while they are read.
+ * The kind of a statement's results. The garbage of values is collected when the statement ends. Texts are so large
+ * that their garbage is collected while they are read.
  */
 type Results = 'values' | 'texts' | 'nothing';
 
-/** So many bytes of texts are read between two collections. */
+/** How many bytes of texts are read between two collections of garbage. */
 const uncollectedBytesMax = 8 * 1024 * 1024;
 
-/** A query that went on when it was interrupted, so that the process has to end. */
+/** A query that continued although it was interrupted, so that the process must end. */
 export class StuckQuery extends QueryError {
   constructor() {
-    super('query_timeout', 'The query took longer than it may, and could not be interrupted.');
+    super('query_timeout', 'The query exceeded its time limit and could not be interrupted.');
   }
 }
 
@@ -49,10 +49,10 @@ export class Columnar {
   readonly #instance: DuckDBInstance;
   readonly #idle: DuckDBConnection[] = [];
   readonly #onEnd: (reason: string) => void;
-  /** How many connections are lent out. */
+  /** How many connections are lent. */
   #used = 0;
   #isEnding = false;
-  /** Resolves when the last change in a queue has ended, by queue. */
+  /** For each queue, a promise that resolves when its last change has ended. */
   readonly #queues = new Map<string, Promise<unknown>>();
   /** How many bytes of texts were read since garbage was collected. */
   #uncollectedBytes = 0;
@@ -71,15 +71,15 @@ export class Columnar {
       autoinstall_known_extensions: 'false',
       autoload_known_extensions: 'false',
       allow_community_extensions: 'false',
-      // What is freed goes back to the system at once, or the process would keep the most that it ever had.
+      // Return freed memory to the system at once. Otherwise the process would keep the most that it ever used.
       allocator_flush_threshold: '16MB',
       allocator_bulk_deallocation_flush_threshold: '32MB',
       allocator_background_threads: 'true',
-      // Bodies are fetched only for the rows of a page.
+      // Fetch bodies only for the rows of a page.
       late_materialization_max_rows: '10001',
     });
     const columnar = new Columnar(instance, onEnd);
-    // From now on nothing but the files of copies can be opened, and nothing of this can be changed.
+    // From now on only files in the folder can be opened, and these settings cannot be changed.
     await columnar.run(`SET allowed_directories = ['${folder.replaceAll("'", "''")}']`);
     await columnar.run('SET enable_external_access = false');
     await columnar.run('SET lock_configuration = true');
@@ -92,12 +92,13 @@ export class Columnar {
   }
 
   /**
-   * The rows of a result. Rejects with the reason of the signal, and with QueryError when there is too little memory or
-   * room on the disk.
+   * Resolves to the rows of a result. Rejects with the reason of the signal, and with QueryError when there is too
+   * little memory or disk space.
    */
   rows({ text, values, types }: Sql, signal: AbortSignal): Promise<DuckDBValue[][]> {
     return this.use(signal, async (connection) => {
-      // A statement with parameters is planned twice, without their values and with them.
+      // A statement with parameters would be planned twice, without their values and with them, so use the plain call
+      // if there are none.
       const reader = await (values.length === 0
         ? connection.runAndReadAll(text)
         : connection.runAndReadAll(text, values, types));
@@ -106,9 +107,8 @@ export class Columnar {
   }
 
   /**
-   * Calls `take` with the texts of a result that has one column, one behind the other: the bytes of some of them at a
-   * time, which are valid until it returns. The result is made while it is read, and is never in memory as a whole.
-   * Rejects as `rows` does.
+   * Calls `take` with the texts of a result of one column, in order, several at a time. The bytes are valid until
+   * `take` returns. The result is produced while it is read, and is never in memory as a whole. Rejects as `rows` does.
    */
   texts({ text, values, types }: Sql, signal: AbortSignal, take: (texts: Buffer) => void): Promise<void> {
     return this.use(
@@ -118,7 +118,7 @@ export class Columnar {
         let next = result.fetchChunk();
         try {
           for (let chunk = await next; chunk !== null && chunk.rowCount > 0; chunk = await next) {
-            // The engine makes the next one while this is taken.
+            // The engine produces the next chunk while this one is taken.
             next = result.fetchChunk();
             let bytes = 0;
             eachRun(chunk, (texts) => {
@@ -128,7 +128,7 @@ export class Columnar {
             this.#collectTexts(bytes);
           }
         } finally {
-          // A connection that is at work cannot be closed.
+          // A busy connection cannot be closed.
           await Promise.allSettled([next]);
         }
       },
@@ -144,7 +144,7 @@ export class Columnar {
   ): Promise<T> {
     return this.#with(async (connection) => {
       signal.throwIfAborted();
-      // One that comes between two steps of a statement is lost.
+      // An interrupt between two steps of a statement is lost, so repeat it.
       let again: NodeJS.Timeout | undefined;
       let left = interruptsMax;
       const stuck = Promise.withResolvers<never>();
@@ -170,9 +170,9 @@ export class Columnar {
   }
 
   /**
-   * Changes copies in one transaction. Queries that run meanwhile see nothing of it. Added rows go to disk once, in
-   * whole row groups, and not to a log first. If `work` rejects, nothing has changed. Of changes with the same `queue`
-   * there is one at a time; null: it waits for no other.
+   * Changes copies in one transaction. Queries that run meanwhile do not see the change. Added rows are written to disk
+   * once, in whole row groups, without a log. If `work` rejects, nothing has changed. Changes with the same `queue` run
+   * one at a time; null: the change waits for no other.
    */
   async change<T>(queue: string | null, work: (change: ColumnarChange) => Promise<T>): Promise<T> {
     if (queue === null) return this.#change(work);
@@ -208,8 +208,8 @@ export class Columnar {
   }
 
   /**
-   * Texts that were read count as memory of this process: if many waited for a collection, that would be one of the
-   * whole heap.
+   * Collects the garbage of texts after some bytes. V8 counts them as external memory: if too many were waiting, it
+   * would collect the whole heap.
    */
   #collectTexts(bytes: number): void {
     this.#uncollectedBytes += bytes;
@@ -219,7 +219,7 @@ export class Columnar {
   }
 
   async #with<T>(use: (connection: DuckDBConnection) => Promise<T>, results: Results = 'values'): Promise<T> {
-    if (this.#isEnding) throw new QueryError('service_unavailable', 'The query engine starts anew. Ask again.');
+    if (this.#isEnding) throw new QueryError('service_unavailable', 'The query engine is restarting. Try again.');
     this.#used += 1;
     let garbage: 'minor' | 'major' | null = results === 'values' ? 'minor' : null;
     try {
@@ -229,16 +229,17 @@ export class Columnar {
         this.#idle.push(connection);
         return result;
       } catch (error) {
-        // One that is at work cannot be closed.
+        // A busy connection cannot be closed.
         if (!this.#isEnding) connection.closeSync();
-        // A mistake in a query holds nothing.
+        // A mistake in a query leaves no memory to free.
         if (!(error instanceof QueryError && error.type === 'query_invalid')) garbage = 'major';
         if (isExhausted(error)) this.#end('the process has no memory left');
         throw failureOf(error, this.#used > 1);
       }
     } finally {
       this.#used -= 1;
-      // What results hold outside of the heap is freed with them, and the collector does not know how much that is.
+      // Results hold memory outside of the heap that V8 does not know of, and that is freed with them: collect them
+      // now.
       if (garbage !== null) globalThis.gc?.({ type: garbage });
     }
   }
@@ -249,18 +250,18 @@ export class ColumnarChange {
   readonly #connection: DuckDBConnection;
   readonly #statements: DuckDBPreparedStatement[] = [];
   /**
-   * What is to run before the next statement that has a result: each call of DuckDB is a trip to another thread, which
-   * takes longer than a small statement.
+   * Statements to run before the next one with a result. They are joined, because each call of DuckDB is a trip to
+   * another thread, which takes longer than a small statement.
    */
-  #waiting = ['BEGIN'];
+  readonly #waiting = ['BEGIN'];
 
   constructor(connection: DuckDBConnection) {
     this.#connection = connection;
   }
 
   /**
-   * Runs a statement without a result, at the latest when the change is committed, which then rejects if the statement
-   * fails.
+   * Runs a statement without a result, at the latest when the change is committed. If it fails, a later call or the
+   * commit rejects.
    */
   run(text: string): void {
     this.#waiting.push(text);
@@ -272,11 +273,11 @@ export class ColumnarChange {
   }
 
   /**
-   * Statements with the same parameters, which are run several times, one after the other, until the change ends. Each
-   * time, values are copied at once.
+   * Prepares statements with the same parameters. The returned function runs them one after the other, and can be
+   * called until the change ends. It copies the values before it returns.
    */
   async prepare(texts: readonly string[]): Promise<(values: readonly Uint8Array[]) => Promise<void>> {
-    // They may be about what these make.
+    // Run the waiting statements first: they may create tables that these use.
     await this.#connection.run(this.#take());
     const statements: DuckDBPreparedStatement[] = [];
     for (const text of texts) {
@@ -298,23 +299,30 @@ export class ColumnarChange {
     return [...this.#waiting.splice(0), ...last].join(';\n');
   }
 
-  /** Frees what the change has taken. */
+  /** Frees the prepared statements. */
   close(): void {
     for (const statement of this.#statements) statement.destroySync();
   }
 }
 
-/** Errors of DuckDB have no codes, but the begin of their messages names their kind. */
+/**
+ * Converts an error of DuckDB to a QueryError if it is about resources. DuckDB's errors have no codes, but their
+ * messages begin with their kind.
+ */
 function failureOf(error: unknown, isShared: boolean): unknown {
   const { message } = error as Error;
   if (isMemory(error)) {
-    const what = message.includes('max_temp_directory_size') ? 'room on the disk' : 'memory';
-    // The memory is that of all queries, so which one takes too much is known only of one that is alone.
+    const what = message.includes('max_temp_directory_size') ? 'space on the disk' : 'memory';
+    // All queries share the memory, so a query is known to need too much only if it ran alone.
     return isShared
-      ? new QueryError('service_unavailable', `There is too little ${what} for the query now, beside others.`, {
-          cause: error,
-        })
-      : new QueryError('limit_exceeded', `The query takes more ${what} than a query may.`, { cause: error });
+      ? new QueryError(
+          'service_unavailable',
+          `There is too little ${what} for the query now, because other queries are running. Try again later.`,
+          {
+            cause: error,
+          },
+        )
+      : new QueryError('limit_exceeded', `The query needs more ${what} than allowed.`, { cause: error });
   }
   if (message.includes(tooLong)) return new QueryError('limit_exceeded', tooLong, { cause: error });
   if (message.startsWith('IO Error'))
@@ -322,16 +330,14 @@ function failureOf(error: unknown, isShared: boolean): unknown {
   return error;
 }
 
-/**
- * DuckDB has no memory any more, or the process has none. While a change is committed it says so behind another kind.
- */
+/** Whether DuckDB or the process has no memory left. During a commit the message begins with another kind. */
 function isMemory(error: unknown): boolean {
   return /^Out of Memory Error|could not allocate block|failed to (?:pin block|allocate data|offload data)|bad[ _]alloc|^(?:[A-Za-z]+ Error: )?(?:Failed to commit: )?Allocation failure/.test(
     (error as Error).message,
   );
 }
 
-/** Not even a small block could be had: the allocator keeps what it has, so it stays so. */
+/** Whether even a small block could not be allocated. The allocator does not return memory, so this will not pass. */
 function isExhausted(error: unknown): boolean {
   return /^(?:Out of Memory Error: )?Failed to allocate block of \d{1,6} bytes \(bad allocation\)|bad_alloc|Allocation failure/.test(
     (error as Error).message,

@@ -1,24 +1,24 @@
 /**
- * Compiles queries to SQL of the columnar engine. Values of clients are parameters; names of columns are those of the
- * copy, never the client's.
+ * Compiles queries to SQL of the columnar engine. Values of clients become parameters. Names of columns come from the
+ * copy, never from the client.
  */
 import { BIGINT, VARCHAR, type DuckDBType, type DuckDBValue } from '@duckdb/node-api';
 import { isArrayType, itemKind, type ColumnType } from '../../../language/values/column-type.ts';
 import { fitToken } from '../../../language/values/fit-value.ts';
-import type { Comparison, Condition, Operator } from '../language/condition.ts';
+import type { Comparison, Condition, ComparisonOperator } from '../language/condition.ts';
 import { QueryError } from '../language/query-error.ts';
 import { hasGroups, type Aggregate, type RowsQuery } from '../language/rows-query.ts';
 import { extracted, pointerTo } from './extracted.ts';
 import { withParts, type Placed } from './parts.ts';
 import { storedType, type StoredType } from './stored-type.ts';
 
-/** A column of a copy, as queries name it. */
+/** A column of a copy, as queries refer to it. */
 export interface QueryColumn extends Placed {
   readonly sql: string;
   readonly type: ColumnType;
 }
 
-/** What queries read: a table of the engine with its parts, at one version. */
+/** The source of a query: a table of the engine with its parts, at one version. */
 export interface QuerySource {
   readonly from: string;
   readonly version: bigint;
@@ -37,24 +37,24 @@ interface Slice {
   readonly limit: number;
 }
 
-/** How many bytes the texts of a group may have. */
+/** Limit of the bytes of the texts of a group. */
 const groupBytesMax = 16 * 1024 * 1024;
 
-/** What statements raise that find a result too long. */
+/** The error that statements raise for a group that is too long. */
 export const tooLong = 'The values of a group are larger than an answer may be.';
 
-/** Rows by their numbers in the copy, from one on and before another. */
+/** A range of row numbers of a copy: from `from` to before `to`. */
 export interface Numbers {
   readonly from: bigint;
   readonly to: bigint;
 }
 
-/** What a row of an export takes besides its body, at most. */
+/** The maximum bytes of a row of an export in addition to its body. */
 const bytesBesideBody = 64;
 
 const rowId = '$rowID';
 
-/** A statement in the making: collects the parameters. */
+/** Builds a statement: collects its parameters, and the columns that it reads. */
 class Builder {
   readonly values: DuckDBValue[] = [];
   readonly types: DuckDBType[] = [];
@@ -66,12 +66,12 @@ class Builder {
     return `$${this.values.length}`;
   }
 
-  /** A column that the statement reads. */
+  /** Notes that the statement reads a column. */
   read(column: Placed): void {
     this.#columns.push(column);
   }
 
-  /** What it reads from. To be asked when all columns are known that it reads. */
+  /** The FROM of the statement. Call it after all columns were noted. */
   from({ from }: QuerySource): string {
     return withParts(from, this.#columns);
   }
@@ -81,7 +81,7 @@ class Builder {
   }
 }
 
-/** The rows that a query asks for: columns `row_id`, `row_version` and `body`. Throws QueryError. */
+/** Selects the rows of a query, with the columns `row_id`, `row_version` and `body`. Throws QueryError. */
 export function compileRows(query: RowsQuery, source: QuerySource, { offset, limit }: Slice): Sql {
   const builder = new Builder();
   const found = compileSortedRows(query, source, builder, shownColumns);
@@ -90,23 +90,23 @@ export function compileRows(query: RowsQuery, source: QuerySource, { offset, lim
   );
 }
 
-/** Which rows of a source are read as text, and how. */
+/** Which rows of a source to read as text, and in which form. */
 export interface TextRows {
-  /** Null for all of them, whatever their versions. */
+  /** Null: all rows, of all versions. */
   readonly query: RowsQuery | null;
   readonly source: QuerySource;
-  /** Whether they have `$version`. */
+  /** Whether the rows include `$version`. */
   readonly isVersioned: boolean;
-  /** Whether the source holds its rows in the order of their numbers. */
+  /** Returns whether the source stores its rows in the order of their numbers. */
   readonly isInOrder: () => boolean;
-  /** What stands before and behind each row. */
+  /** The texts before and after each row. */
   readonly before: string;
   readonly behind: string;
-  /** Whether `$rowID` stands before the object of a row, instead of in it: this takes much less time. */
+  /** Whether `$rowID` precedes the object of a row instead of being in it, which takes much less time. */
   readonly hasIdBefore: boolean;
 }
 
-/** The rows with some numbers, in their order, as the JSON that pages have. */
+/** Selects the rows in a range of numbers, in order, as JSON like that of pages. */
 export function compileText(
   { query, source, isVersioned, isInOrder, before, behind, hasIdBefore }: TextRows,
   numbers: Numbers,
@@ -114,14 +114,14 @@ export function compileText(
   const builder = new Builder();
   const where = query === null ? 'true' : compileWhere(query, source, builder);
   const from = builder.from(source);
-  // A join may bring them in another order.
+  // A join may change the order.
   const order = isInOrder() && from === source.from ? '' : ' ORDER BY n';
   const parts = [
     ...textIn(before),
     hasIdBefore && !isVersioned ? 'row_id, body' : objectWithId(isVersioned),
     ...textIn(behind),
   ];
-  // `||` would write each row once for each of its parts.
+  // `||` would copy each row once for each of its parts.
   const row = `concat(${parts.join(', ')})`;
   return builder.build(`SELECT ${row} FROM ${from} WHERE ${compileNumbers(numbers)} AND ${where}${order}`);
 }
@@ -130,16 +130,16 @@ function textIn(text: string): string[] {
   return text === '' ? [] : [`'${text}'`];
 }
 
-/** The parts of the object of a row that begins with `$rowID`. */
+/** The parts of a row's object, which begins with `$rowID`. */
 function objectWithId(isVersioned: boolean): string {
   const version = isVersioned ? `, '","$version":"', row_version` : '';
-  // `substr` would count characters.
+  // Not `substr`, which would have to count characters.
   return `'{"$rowID":"', row_id${version}, CASE WHEN body = '{}' THEN '"}' ELSE '",' END, ltrim(nullif(body, '{}'), '{')`;
 }
 
 /**
- * The rows that a query asks for whose bodies are longer than so many bytes, as JSON with `$rowID`, each with a line
- * feed behind it. Throws QueryError.
+ * Selects the rows of a query whose bodies are longer than `bytes`, as JSON with `$rowID`, each followed by a line
+ * feed. Throws QueryError.
  */
 export function compileLongRows(query: RowsQuery, source: QuerySource, bytes: number): Sql {
   const builder = new Builder();
@@ -149,14 +149,14 @@ export function compileLongRows(query: RowsQuery, source: QuerySource, bytes: nu
   );
 }
 
-/** How many bytes the bodies of the rows with some numbers have. */
+/** Selects the sum of the bytes of the bodies in a range of row numbers. */
 export function compileLength({ from }: QuerySource, numbers: Numbers): Sql {
   return new Builder().build(
     `SELECT coalesce(sum(strlen(body)), 0)::BIGINT FROM ${from} WHERE ${compileNumbers(numbers)}`,
   );
 }
 
-/** How many bytes the rows that a query asks for have, with some for their IDs and versions. Throws QueryError. */
+/** Selects the sum of the bytes of a query's rows, with an allowance for IDs and versions. Throws QueryError. */
 export function compileBytes(query: RowsQuery, source: QuerySource): Sql {
   const builder = new Builder();
   const where = compileWhere(query, source, builder);
@@ -165,7 +165,7 @@ export function compileBytes(query: RowsQuery, source: QuerySource): Sql {
   );
 }
 
-/** Makes a table of the rows that a query asks for, numbered in its order. Throws QueryError. */
+/** Creates a table of the rows of a query, numbered in the query's order. Throws QueryError. */
 export function compileSorted(query: RowsQuery, source: QuerySource, table: string): Sql {
   const builder = new Builder();
   return builder.build(
@@ -173,17 +173,17 @@ export function compileSorted(query: RowsQuery, source: QuerySource, table: stri
   );
 }
 
-/** How many rows a table has. */
+/** Selects the number of rows of a table. */
 export function compileSize(table: string): Sql {
   return new Builder().build(`SELECT count(*) FROM ${table}`);
 }
 
-/** A value that has a zone, or an array in JSON that has one, among texts that are `dateTime`. */
+/** Matches a `dateTime` text with a zone, or a JSON array that contains one. */
 const zonePattern = '[Tt ][0-9]{2}[^"]*(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)(?:"|$)';
 
 /**
- * Which of these columns, which have moments, hold a value with a zone: one truth value for each. Whatever the rows are
- * that a query asks for, the answer is that of all of them.
+ * Selects, for each of these columns of moments, whether it has a value with a zone. It looks at all rows at the
+ * version, whichever rows a query selects.
  */
 export function compileZones({ from, version }: QuerySource, ids: readonly string[]): Sql {
   const found = ids
@@ -194,14 +194,14 @@ export function compileZones({ from, version }: QuerySource, ids: readonly strin
   );
 }
 
-/** The columns of a file of Parquet whose types say nothing of zones, which their values may have. */
+/** The columns whose type does not determine whether values have a zone, for a Parquet file. */
 export function momentsOf(ids: readonly string[], { columns }: QuerySource): string[] {
   return ids.filter((id) => /^(?:dateTime|array<dateTime>)$/.test(columns.get(id)?.type ?? ''));
 }
 
 /**
- * Writes the rows that a query asks for to a file, with these columns. `zoned`: those with zones (compileZones). Throws
- * QueryError.
+ * Writes the rows of a query to a Parquet file with these columns. `zoned` are the columns with zones (compileZones).
+ * Throws QueryError.
  */
 export function compileParquet(
   query: RowsQuery,
@@ -217,7 +217,7 @@ export function compileParquet(
       `${id === '$version' ? 'row_version' : inParquet(columnOf(source, builder, id, 'fields', false), zoned.has(id))} AS o${at}`,
   );
   const rows = compileSortedRows(query, source, builder, outputs.join(', '));
-  // The names of clients come outside of all that is asked of the copy: nothing there can mean them.
+  // The client's names are in an outer SELECT, so that expressions on the copy cannot refer to them.
   const named = namesInParquet(ids).map((name, at) => `o${at} AS "${name.replaceAll('"', '""')}"`);
   return builder.build(
     `COPY (SELECT ${named.join(', ')} FROM (${rows})) TO '${file.replaceAll("'", "''")}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroupRowsOf(ids.length)})`,
@@ -225,8 +225,8 @@ export function compileParquet(
 }
 
 /**
- * The names of columns in a file, whose readers do not tell `a` from `A`: the later ones get a number that no column
- * has.
+ * The names of columns in a Parquet file. Readers of Parquet do not distinguish `a` from `A`, so the later of two such
+ * names gets a number that makes it unique.
  */
 function namesInParquet(ids: readonly string[]): string[] {
   const taken = new Set<string>();
@@ -244,19 +244,19 @@ function namesInParquet(ids: readonly string[]): string[] {
   });
 }
 
-/** A group of rows is in memory until it is written: so the more columns it has, the fewer rows. */
+/** The rows of a row group. A row group is in memory until it is written, so with more columns it has fewer rows. */
 function rowGroupRowsOf(columns: number): number {
   return Math.max(Math.floor(30 * Math.min(100 / columns, 1)), 1) * 2048;
 }
 
-/** A column as the type of Parquet that it has. `isZoned`: its moments are adjusted to UTC. */
+/** A column in its Parquet type. `isZoned`: its moments are adjusted to UTC. */
 function inParquet({ sql, type }: QueryColumn, isZoned: boolean): string {
   switch (type) {
     case 'time':
       return `make_timestamp(${sql})::TIME`;
     case 'array<time>':
       return `list_transform(${sql}, lambda t: make_timestamp(t)::TIME)`;
-    // A cast would go by the zone of the process.
+    // A cast would use the time zone of the process.
     case 'dateTime':
       return isZoned ? `make_timestamptz(epoch_us(${sql}))` : sql;
     case 'array<dateTime>':
@@ -266,7 +266,7 @@ function inParquet({ sql, type }: QueryColumn, isZoned: boolean): string {
   }
 }
 
-/** What answers show of rows. */
+/** The columns of a row in an answer. */
 const shownColumns = 'row_id, row_version, body';
 
 function compileSortedRows(query: RowsQuery, source: QuerySource, builder: Builder, outputs: string): string {
@@ -289,20 +289,20 @@ function compileNumbers({ from, to }: Numbers): string {
   return `n >= ${from} AND n < ${to}`;
 }
 
-/** How many rows meet the filter. Throws QueryError. */
+/** Selects the number of rows that match the filter. Throws QueryError. */
 export function compileCount(query: RowsQuery, source: QuerySource): Sql {
   const builder = new Builder();
   const where = compileWhere(query, source, builder);
   return builder.build(`SELECT count(*) FROM ${builder.from(source)} WHERE ${where}`);
 }
 
-/** A column of the groups of a query: its name in the answer, and how its values are shown. */
+/** A column of a query's groups: its name in the answer, and how to show its values. */
 export interface GroupColumn {
   readonly name: string;
   readonly show: StoredType['show'];
 }
 
-/** The groups that a query asks for, one column for each of `columns`. Throws QueryError. */
+/** Selects the groups of a query, with one column for each of `columns`. Throws QueryError. */
 export function compileGroups(
   query: RowsQuery,
   source: QuerySource,
@@ -325,11 +325,11 @@ export function compileGroups(
   const sort = query.sort.map(({ column, descending }) => {
     return `o${columns.findIndex(({ name }) => name === column)} ${descending ? 'DESC' : 'ASC'} NULLS LAST`;
   });
-  // Groups differ, so this is one order.
+  // Groups are distinct, so this order is total.
   const order = [...sort, ...groups.map((_, at) => `o${at} ASC NULLS LAST`)];
   const range = `LIMIT ${builder.add(BigInt(limit), BIGINT)} OFFSET ${builder.add(BigInt(offset), BIGINT)}`;
   const found = `SELECT ${outputs} FROM ${builder.from(source)} WHERE ${where}${grouping}${order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`} ${range}`;
-  // Texts are measured before they become values of this process.
+  // Measure texts before they become values of this process.
   const length = columns
     .map(({ isText }, at) => (isText ? `coalesce(strlen(o${at}), 0)` : ''))
     .filter((part) => part !== '')
@@ -358,13 +358,13 @@ function compileAggregate(
   if (stored.comparing !== 'number') {
     throw new QueryError(
       'request_validation_error',
-      `${at}.column: ${op} is of numbers, and ${JSON.stringify(column)} has none (${as}).`,
+      `${at}.column: ${op} needs a number column, but ${JSON.stringify(column)} is not one (aggregate ${as}).`,
     );
   }
   return { sql: op === 'sum' ? `fsum(${sql})` : `favg(${sql})`, show: stored.show, isText: false };
 }
 
-/** Which rows are shown at a version. */
+/** The condition for the rows of a version. */
 export function compileShown(version: bigint): string {
   return `since <= ${version} AND until > ${version}`;
 }
@@ -376,7 +376,7 @@ function compileWhere(query: RowsQuery, source: QuerySource, builder: Builder): 
     : `${shown} AND ${compileCondition(query.filter, source, builder, `${query.prefix}filter`, false)}`;
 }
 
-/** `isNegated`: whether it stands below a `not`, where an empty cell must give false and not null. */
+/** `isNegated`: whether the condition is within a `not`, where an empty cell must give false and not null. */
 function compileCondition(
   condition: Condition,
   source: QuerySource,
@@ -395,10 +395,16 @@ function compileCondition(
   return isNegated ? `coalesce(${sql}, false)` : sql;
 }
 
-const ordered: ReadonlySet<Operator> = new Set(['lt', 'lte', 'gt', 'gte']);
-const ofText: ReadonlySet<Operator> = new Set(['contains', 'startsWith', 'endsWith']);
-const signs: Readonly<Partial<Record<Operator, string>>> = { eq: '=', lt: '<', lte: '<=', gt: '>', gte: '>=' };
-const functionsOfText: Readonly<Partial<Record<Operator, string>>> = {
+const ordered: ReadonlySet<ComparisonOperator> = new Set(['lt', 'lte', 'gt', 'gte']);
+const ofText: ReadonlySet<ComparisonOperator> = new Set(['contains', 'startsWith', 'endsWith']);
+const signs: Readonly<Partial<Record<ComparisonOperator, string>>> = {
+  eq: '=',
+  lt: '<',
+  lte: '<=',
+  gt: '>',
+  gte: '>=',
+};
+const functionsOfText: Readonly<Partial<Record<ComparisonOperator, string>>> = {
   contains: 'contains',
   startsWith: 'starts_with',
   endsWith: 'ends_with',
@@ -417,7 +423,7 @@ function compileComparison(comparison: Comparison, source: QuerySource, builder:
   if (op === 'in' && (stored.comparing === 'equality' || stored.comparing === 'list')) throw cannot();
   if (ofText.has(op)) {
     if (stored.comparing !== 'text' || column === rowId) throw cannot();
-    if (typeof value !== 'string') throw invalid(comparison, `${at}.value`, 'is no text');
+    if (typeof value !== 'string') throw invalid(comparison, `${at}.value`, 'is not a text');
     const part = builder.add(value, VARCHAR);
     return ignoreCase
       ? `${functionsOfText[op]}(lower(${sql}), lower(${part}))`
@@ -440,7 +446,7 @@ function compileComparison(comparison: Comparison, source: QuerySource, builder:
     return values.length === 0 ? 'false' : `(${sql} IN (${values.join(', ')}))`;
   }
   const bound = bind(value, type, `${at}.value`);
-  // Not IS DISTINCT FROM: in a column that is all empty, the engine takes that beside OR for false.
+  // Not IS DISTINCT FROM: in a column that is all empty, the engine evaluates that to false within an OR.
   return op === 'ne' ? `coalesce(${sql} <> ${bound}, true)` : `(${sql} ${signs[op]} ${bound})`;
 }
 
@@ -449,8 +455,8 @@ function invalid({ column }: Comparison, place: string, problem: string): QueryE
 }
 
 /**
- * A column with how it is stored. `reader`: the statement that reads it, if one does. `isOrdered`: it is sorted or
- * grouped by. Throws QueryError.
+ * Finds a column and its stored type. `reader` is the statement that reads the column, if one does. `isOrdered`:
+ * whether the query sorts or groups by it, or compares it by size. Throws QueryError.
  */
 function columnOf(
   source: QuerySource,

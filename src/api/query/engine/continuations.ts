@@ -1,41 +1,41 @@
 /**
- * The continuations that clients hold: queries at a version, for an hour. Their number and their bytes are bounded, for
- * a team and for all: a team that has too many loses the one that was not used for longest, and when all together are
- * too many, the team that has most does.
+ * The continuations of clients: queries at a version, kept for an hour. Their number and bytes are limited, for each
+ * team and for all teams. A team with too many loses its least recently used one. If all teams together have too many,
+ * the team with the most loses one.
  */
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Asker, HeldTable } from './copies.ts';
 
 /**
- * Where the pages of a query go on. It refers to nothing but the copy, which others share: what it takes is the text of
- * the query.
+ * The position at which the pages of a query continue. It refers only to the copy, which others share, so its memory is
+ * little more than the text of the query.
  */
 export interface Continuation {
   readonly asker: Asker;
   readonly held: Pick<HeldTable, 'copy' | 'version' | 'release'>;
   /** How many columns the table had. */
   readonly columns: number;
-  /** As it was sent, in JSON. Parsed it would take many times as much. */
+  /** The query as JSON. Parsed, it would take many times the memory. */
   readonly query: string;
-  /** What comes before the names of members in messages, such as `query.`. */
+  /** The prefix of members' names in messages, such as `query.`. */
   readonly prefix: string;
   readonly offset: number;
 }
 
-/** How long a continuation can be asked for, in milliseconds. */
+/** How long a continuation can be used, in milliseconds. */
 const lifeMs = 3_600_000;
 
-/** How many there are, of a team and of all, and how many bytes they have. */
+/** Limits of the number and the bytes of continuations, of a team and of all teams. */
 const ofTeamMax = 1000;
 const allMax = 10_000;
 const bytesOfTeamMax = 4 * 1024 * 1024;
 const bytesOfAllMax = 24 * 1024 * 1024;
 
-/** What one takes besides the text of its query. */
+/** The bytes of a continuation in addition to the text of its query. */
 const bytesBeside = 1024;
 
-/** A text that has other letters than Latin ones takes so many bytes for each. */
+/** The bytes of a UTF-16 code unit, for texts that are not Latin-1. */
 const bytesOfUnit = 2;
 
 type OfTeam = LRUCache<string, Continuation>;
@@ -43,18 +43,18 @@ type OfTeam = LRUCache<string, Continuation>;
 export class Continuations {
   readonly #teams = new Map<string, OfTeam>();
 
-  /** How many bytes all of them take, at most. */
+  /** An upper bound of the bytes of all continuations. */
   get bytes(): number {
     return this.#teams.values().reduce((sum, ofTeam) => sum + ofTeam.calculatedSize, 0);
   }
 
-  /** Keeps a continuation, and what it holds, until its time is over. Returns its ID. */
+  /** Keeps a continuation, and its hold on the copy, until it expires. Returns its ID. */
   keep(continuation: Continuation): string {
     const { teamId } = continuation.asker;
     let ofTeam = this.#teams.get(teamId);
     if (ofTeam === undefined) {
       ofTeam = new LRUCache({
-        // Not `max`, for which it would take the memory of so many at once.
+        // Not `max`, which would allocate memory for the maximum number at once.
         maxSize: bytesOfTeamMax,
         sizeCalculation: ({ query }) => bytesBeside + query.length * bytesOfUnit,
         ttl: lifeMs,
@@ -69,12 +69,12 @@ export class Continuations {
     return id;
   }
 
-  /** A page may be asked for again, so a continuation stays. */
+  /** Finds a continuation. It is kept, because its page may be requested again. */
   get(teamId: string, id: string): Continuation | undefined {
     return this.#teams.get(teamId)?.get(id);
   }
 
-  /** Forgets those whose time is over, and what they hold. */
+  /** Removes expired continuations, and releases their copies. */
   removeStale(): void {
     for (const [teamId, ofTeam] of this.#teams) {
       ofTeam.purgeStale();
@@ -88,7 +88,7 @@ export class Continuations {
     this.#removeWhile(teams, bytesOfAllMax, ({ calculatedSize }) => calculatedSize);
   }
 
-  /** Removes those of the teams that have most, until all together have at most so much. */
+  /** Removes continuations of the teams with the most, until the sum of `measure` is at most `max`. */
   #removeWhile(teams: readonly OfTeam[], max: number, measure: (ofTeam: OfTeam) => number): void {
     let sum = teams.reduce((before, ofTeam) => before + measure(ofTeam), 0);
     while (sum > max) {

@@ -1,5 +1,6 @@
 /**
- * The copies of tables that this process holds: made when a table is first asked, and brought up to date by each query.
+ * The copies of tables in this process. A copy is made at the first query of its table, and each query brings it up to
+ * date.
  */
 import type { CopyQueries } from '../../../../projections/tables/copies.queries.ts';
 import type { TableSnapshot } from '../../../../projections/tables/table-snapshot.ts';
@@ -7,10 +8,10 @@ import { QueryError } from '../language/query-error.ts';
 import type { EngineUse } from '../protocol.ts';
 import type { Columnar } from './columnar.ts';
 import { FillTurns } from './fill-turns.ts';
-import type { Entry, Room } from './room.ts';
-import { bytesOf, TableCopy } from './table-copy.ts';
+import type { CachedCopy, Room } from './room.ts';
+import { missingBytes, TableCopy } from './table-copy.ts';
 
-/** Whose tables are asked. */
+/** The team, and perhaps the app, that queries its tables. */
 export interface Asker {
   readonly teamId: string;
   /** Only tables linked to this app; null: all of the team. */
@@ -23,7 +24,7 @@ interface CopiesOptions {
   readonly room: Room;
 }
 
-/** A table at a version that stays as it is until it is released. */
+/** A table at a version. The copy keeps the rows of that version until `release` is called. */
 export interface HeldTable {
   readonly copy: TableCopy;
   readonly version: bigint;
@@ -32,7 +33,9 @@ export interface HeldTable {
   readonly release: () => void;
 }
 
-/** A copy that lacks more bytes than this waits for its turn to read them; so many read at once. */
+/**
+ * A copy that lacks more bytes than this waits for its turn to read them. At most `fillsAtOnce` copies do so at once.
+ */
 const quickBytesMax = 4 * 1024 * 1024;
 const fillsAtOnce = 2;
 
@@ -41,8 +44,8 @@ const problems = { table_not_found: 'There is no such table.', payment_required:
 export class Copies {
   readonly #options: CopiesOptions;
   /** The present copies, by table. */
-  readonly #present = new Map<string, Entry>();
-  /** Who waits for a table last, by table: one catches up at a time. */
+  readonly #present = new Map<string, CachedCopy>();
+  /** The last task in the queue of each table: only one task at a time brings a copy up to date. */
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #fills = new FillTurns(fillsAtOnce);
   #count = 0;
@@ -51,19 +54,19 @@ export class Copies {
     this.#options = options;
   }
 
-  /** What the copies come to, for metrics. */
+  /** The number and size of copies and fills, for metrics. */
   get use(): Omit<EngineUse, 'residentBytes'> {
     const { copies, bytes } = this.#options.room;
     return { copies, bytes, fills: this.#fills.running, fillsWaiting: this.#fills.waiting };
   }
 
   /**
-   * Tables as they are now: all writes are there that were acknowledged before. All are of one moment. Rejects with
-   * QueryError if one is missing, or too large, and as `gone` says if nobody waits any more before they are read; what
-   * is being read then is read to its end.
+   * Takes tables at one moment, with all writes that were acknowledged before the call. Rejects with QueryError if a
+   * table is missing or too large. If `gone` aborts before reading begins, rejects with its reason; after that the
+   * tables are read to the end.
    */
   async take(asker: Asker, tableIds: readonly string[], gone: AbortSignal): Promise<HeldTable[]> {
-    // Always in the same order, so that two requests cannot wait for each other.
+    // Sort the IDs, so that two requests cannot wait for each other.
     return this.#inTurn([...new Set(tableIds)].toSorted(), async () => {
       gone.throwIfAborted();
       return (
@@ -76,8 +79,8 @@ export class Copies {
   }
 
   /**
-   * Some rows of a table, as they are now, without a copy of the others; with the cells of some columns only. Rejects
-   * with QueryError.
+   * Takes some rows of a table at this moment, with the cells of some columns, without a copy of the other rows.
+   * Rejects with QueryError.
    */
   async takeRows(
     { teamId, appId }: Asker,
@@ -103,17 +106,17 @@ export class Copies {
     });
   }
 
-  /** Whether a table may be asked still. Rejects with QueryError. */
+  /** Rejects with QueryError if the table is gone, or if the team is suspended. */
   async check({ teamId, appId }: Asker, tableId: string): Promise<void> {
     const state = await this.#options.queries.inSnapshot((snapshot) => snapshot.state(teamId, tableId, appId));
     if (typeof state === 'string') throw new QueryError(state, problems[state]);
   }
 
-  /** Drops the copies of tables that are not there any more. */
+  /** Drops the copies of deleted tables. */
   async dropDeleted(): Promise<void> {
     this.#options.room.sweep();
     for (const [tableId, { copy }] of this.#present) if (copy.isDropped) this.#present.delete(tableId);
-    // A table whose first copy is made while Postgres answers is not in this list, and keeps its copy.
+    // If the first copy of a table is made while Postgres answers, the table is not in this list and keeps its copy.
     const asked = [...this.#present.keys()];
     const there = await this.#options.queries.existing(asked);
     for (const tableId of asked) {
@@ -121,7 +124,7 @@ export class Copies {
     }
   }
 
-  /** Null if they lack more than so many bytes. */
+  /** Brings the tables up to date and holds them. Resolves to null if a copy lacks more than `bytesMax` bytes. */
   async #takeNow(asker: Asker, tableIds: readonly string[], bytesMax: number): Promise<HeldTable[] | null> {
     const held: HeldTable[] = [];
     try {
@@ -151,7 +154,7 @@ export class Copies {
     const { columnar, room } = this.#options;
     const state = await snapshot.state(teamId, tableId, appId);
     if (typeof state === 'string') {
-      // To another team, or an app, it is not there; that says nothing of the copy.
+      // Only for its team, without an app, does a missing table mean that it was deleted.
       if (state === 'table_not_found' && appId === null && this.#present.get(tableId)?.copy.teamId === teamId)
         this.#leave(tableId);
       throw new QueryError(state, problems[state]);
@@ -161,11 +164,11 @@ export class Copies {
     const copy = isCold
       ? new TableCopy({ columnar, teamId, tableId, catalog: `copy${(this.#count += 1)}` }, state)
       : found.copy;
-    // Nobody takes its room meanwhile.
+    // Hold the copy, so that it is not dropped to make room.
     const done = this.#hold(copy, copy.version);
     try {
       const missing = await copy.missing(snapshot, state);
-      const bytes = bytesOf(missing);
+      const bytes = missingBytes(missing);
       if (bytes > lackingMax) return null;
       if (isCold) this.#leave(tableId);
       const entry = isCold ? await room.create(copy, bytes) : found;
@@ -175,7 +178,7 @@ export class Copies {
         await copy.catchUp(snapshot, state, missing, () => room.noteProgress(entry));
         if (isBehind) await room.noteFilled(entry);
       } catch (error) {
-        // What it has is not known. Queries that read it fail.
+        // Its contents are unknown now, so drop it. Queries that read it fail.
         await room.drop(entry);
         throw error;
       }
@@ -189,7 +192,7 @@ export class Copies {
     }
   }
 
-  /** The present copy of a table is so no more. It stays as long as it is held. */
+  /** Stops using the present copy of a table for new queries. It stays while it is held. */
   #leave(tableId: string): void {
     const entry = this.#present.get(tableId);
     if (entry === undefined) return;
@@ -198,7 +201,7 @@ export class Copies {
     this.#options.room.sweep();
   }
 
-  /** Keeps a copy at a version until the result is called. */
+  /** Holds a copy at a version until the returned function is called. */
   #hold(copy: TableCopy, version: bigint): () => void {
     const release = copy.hold(version, 'query');
     return () => {

@@ -1,15 +1,15 @@
-/** The end of a query process that can answer nothing any more. */
+/** Ends a query process that cannot answer any more. */
 import type { Logger } from 'pino';
 import { QueryError } from '../language/query-error.ts';
 import type { EngineEnding } from '../protocol.ts';
 
 /**
- * The service ends this process when told to. If the service hangs, this process ends itself after this many
- * milliseconds.
+ * The service ends this process when it gets the message. If the service hangs, this process ends itself after this
+ * many milliseconds.
  */
 const tellMs = 5000;
 
-/** How long answers that are ready have to leave, in milliseconds. */
+/** How long to wait for finished answers to be sent, in milliseconds. */
 const leaveMs = 500;
 
 export class Ending {
@@ -20,17 +20,17 @@ export class Ending {
     this.#logger = logger;
   }
 
-  /** Whether the process is about to end. What it cannot answer now is asked in the next one. */
+  /** Whether the process is about to end. The service repeats unanswered queries in the next process. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
 
-  /** Ends the process as soon as answers that are ready have left. */
+  /** Ends the process after half a second, in which finished answers can be sent. */
   begin(reason: string): void {
     this.#end(reason, leaveMs);
   }
 
-  /** Ends the process at once: nothing that it answers can be relied upon. */
+  /** Ends the process at once, because none of its answers can be trusted. */
   beginNow(reason: string): void {
     this.#end(reason, 0);
   }
@@ -40,18 +40,18 @@ export class Ending {
     this.#hasBegun = true;
     this.#logger.fatal(`${reason}: the query process ends`);
     setTimeout(() => process.send?.({ ending: reason } satisfies EngineEnding), afterMs);
-    // Threads that are at work do not let it exit.
+    // SIGKILL, because running threads would keep the process from exiting.
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), afterMs + tellMs);
   }
 }
 
 /**
- * Whether DuckDB reports a fault of its own, after which its instance can answer nothing, or not the truth. Errors of
- * queries begin with other words.
+ * Whether DuckDB reports an internal error, after which its instance answers nothing, or wrongly. Errors of queries
+ * begin with other words.
  */
 export function isBroken(error: unknown): boolean {
   for (let at = error; at instanceof Error; at = at.cause) {
-    // The text of a QueryError may be the client's.
+    // The text of a QueryError may come from the client.
     if (
       !(at instanceof QueryError) &&
       /^(?:Failed to extract statements: )?(?:INTERNAL|FATAL) Error\b/.test(at.message)

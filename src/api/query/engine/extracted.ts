@@ -1,11 +1,11 @@
-/** Takes cells out of the bodies of rows, in SQL of the columnar engine. */
+/** SQL of the columnar engine that extracts cells from the bodies of rows. */
 
-/** Where the cell of a column is in the body of a row. */
+/** The JSON pointer of a column's cell in the body of a row. */
 export function pointerTo(columnId: string): string {
   return `/${columnId.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
-/** What is at some places of a JSON text, as a list of texts. */
+/** The values at these JSON pointers, as a list of texts. */
 export function extracted(json: string, pointers: readonly string[]): string {
   return pointers.length === 0
     ? '[]'

@@ -1,15 +1,15 @@
 /**
- * Statements that write a few rows into a copy. They hold the rows as literals, so that they need not be prepared, and
- * run together with what else a change does. For many rows, RowWriter takes less time.
+ * Statements that write a few rows into a copy. They contain the rows as literals, so they need not be prepared, and
+ * run together with the other statements of a change. For many rows, RowWriter is faster.
  */
 import type { CopiedChange, CopiedRow } from '../../../../projections/tables/copied-rows.ts';
 import { rowValues } from '../../../language/values/row-text.ts';
 import { quoteText } from '../sql/literals.ts';
-import { tableOf } from './parts.ts';
+import { partTable } from './parts.ts';
 import { byPart, forever, type WrittenTable } from './row-writer.ts';
 import type { StoredType } from './stored-type.ts';
 
-/** How many rows are few. */
+/** The maximum number of rows for these statements. */
 export const fewRowsMax = 8;
 
 /** The statements that add a row with its number. */
@@ -17,7 +17,7 @@ export function addRow(to: WrittenTable, row: CopiedRow, n: bigint): string[] {
   return inserts(to, row, row.body, String(n), '');
 }
 
-/** The statements that end the row at a place, and add what it has become, with its number. */
+/** The statements that end the row at a place, and add the changed row with the same number. */
 export function changeRow(to: WrittenTable, { body, ...row }: CopiedChange): string[] {
   const { table, since } = to;
   const { version, ordinal, index } = row;
@@ -28,7 +28,7 @@ export function changeRow(to: WrittenTable, { body, ...row }: CopiedChange): str
   ];
 }
 
-/** One statement for each part. `from`: where its number is read. */
+/** One INSERT for each part. `n` is the row's number in SQL, which may be read `from` the old row. */
 function inserts(
   { table, columns, since }: WrittenTable,
   { version, ordinal, index, rowVersion, rowId }: Omit<CopiedRow, 'body'>,
@@ -43,13 +43,13 @@ function inserts(
         ? [n, version, ordinal, index, rowVersion, quoteText(rowId), since, forever, quoteText(body)]
         : [n, since];
     const cellTexts = ofPart.map(({ id, stored }) => (cells.has(id) ? cellText(stored, cells.get(id)) : 'NULL'));
-    return `INSERT INTO ${tableOf(table, part)} SELECT ${[...place, ...cellTexts].join(', ')}${from}`;
+    return `INSERT INTO ${partTable(table, part)} SELECT ${[...place, ...cellTexts].join(', ')}${from}`;
   });
 }
 
-/** The stored value of a cell, in SQL. `json`: its parsed JSON. */
+/** The stored value of a cell, in SQL. `json` is the parsed cell. */
 function cellText({ prepare, read }: StoredType, json: unknown): string {
   const given = prepare === null ? JSON.stringify(json) : prepare(json);
-  // What `json_extract_string` makes of it.
+  // Like `json_extract_string`.
   return given === 'null' ? 'NULL' : read(quoteText(given.startsWith('"') ? (JSON.parse(given) as string) : given));
 }

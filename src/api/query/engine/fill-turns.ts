@@ -1,10 +1,11 @@
 /**
- * Who may fill a copy: so many at once, since each takes memory, a connection to Postgres and the thread. Teams take
- * turns: the next one is that of the team with the fewest, and of these the one that came first.
+ * Limits how many copies are filled at once, because each fill takes memory, a connection to Postgres and the thread.
+ * Teams take turns: the next fill is one of the team with the fewest running fills, and of these the one that has
+ * waited longest.
  */
 export class FillTurns {
   readonly #atOnce: number;
-  /** How many each team has now; teams without any are left out. */
+  /** The number of running fills by team; teams without any are left out. */
   readonly #running = new Map<string, number>();
   readonly #waiting: { readonly teamId: string; readonly enter: () => void }[] = [];
   #used = 0;
@@ -13,7 +14,7 @@ export class FillTurns {
     this.#atOnce = atOnce;
   }
 
-  /** How many run, and how many wait. */
+  /** How many fills are running. */
   get running(): number {
     return this.#used;
   }
@@ -22,7 +23,7 @@ export class FillTurns {
     return this.#waiting.length;
   }
 
-  /** Does the work when it is its turn. If nobody waits for it any more before that, rejects as the signal says. */
+  /** Runs the work when its turn comes. If `gone` aborts before that, rejects with its reason. */
   async run<T>(teamId: string, gone: AbortSignal, work: () => Promise<T>): Promise<T> {
     await this.#enter(teamId, gone);
     try {

@@ -1,23 +1,23 @@
 /**
- * Lets other processes go first: they get the processors when they need them, and the kernel ends this process before
- * them when there is no memory left.
+ * Gives other processes precedence: they get the processors when they need them, and when memory runs out the kernel
+ * ends this process first.
  */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import type { Logger } from 'pino';
 
 /**
- * Beside 1000, with which a process is always ended first, whatever its size: Kubernetes gives that to pods that are
- * the first to go.
+ * Slightly below 1000, with which a process is always ended first: Kubernetes gives 1000 to pods that are to be ended
+ * first.
  */
 const outOfMemoryScore = '900';
 
-/** The group of this process's session. Absent if the kernel does not group by session. */
+/** The scheduling group of this process's session. Absent if the kernel does not group by session. */
 const sessionGroup = '/proc/self/autogroup';
 
 /**
- * Lowers the priority of all threads that there are; each later one inherits that of the thread that starts it.
- * `leadsSession`: whether the process leads a session of its own, so that the priority can be that of the session too.
+ * Lowers the priority of all present threads; a later thread inherits the priority of the thread that starts it.
+ * `leadsSession`: whether the process leads its own session; then the session gets the priority, too.
  */
 export function giveWay(niceness: number, leadsSession: boolean, logger: Logger): void {
   try {
@@ -41,7 +41,7 @@ export function giveWay(niceness: number, leadsSession: boolean, logger: Logger)
   }
 }
 
-/** On Linux, their IDs; elsewhere 0, which is the process. */
+/** The IDs of the threads on Linux; elsewhere 0, which means the process. */
 function threadsOfProcess(): number[] {
   return process.platform === 'linux' ? readdirSync('/proc/self/task').map(Number) : [0];
 }
@@ -50,7 +50,7 @@ function lower(thread: number, niceness: number): void {
   try {
     setPriority(thread, niceness);
   } catch (error) {
-    // It has ended meanwhile.
+    // The thread may have ended meanwhile.
     if ((error as { readonly info?: { readonly code?: string } }).info?.code !== 'ESRCH') throw error;
   }
 }

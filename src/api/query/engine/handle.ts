@@ -1,4 +1,4 @@
-/** A request of the service to a query process. */
+/** Handles requests of the service to a query process. */
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -32,7 +32,7 @@ interface Dependencies {
   readonly secret: string;
   readonly logger: Logger;
   readonly ending: Ending;
-  /** Called with the team whose SQL took all the memory that the process may have. */
+  /** Called with the team whose SQL used up the memory of the process. */
   readonly onStuck: (teamId: string) => void;
   readonly cancelled: CancelledSql;
 }
@@ -53,15 +53,15 @@ export async function handle(
     await answer(dependencies, request, response, gone.signal);
   } catch (error) {
     if (isBroken(error)) {
-      logger.error({ err: error }, 'DuckDB has a fault');
-      ending.beginNow('DuckDB has a fault');
+      logger.error({ err: error }, 'DuckDB reported an internal error');
+      ending.beginNow('DuckDB reported an internal error');
     }
-    // What this process cannot answer any more is asked in the next one, when its connection has ended with the
+    // Send no answer if this process is ending: when the connection ends, the service repeats the query in the next
     // process.
     if (response.destroyed || (ending.hasBegun && !isOwnMistake(error))) return;
     if (response.headersSent) {
-      // The rest of the file is missing, which the end of the connection tells.
-      logger.warn({ err: error }, 'an export broke off');
+      // Cut the connection, which tells the service that the file is incomplete.
+      logger.warn({ err: error }, 'an export failed after its file had begun');
       response.destroy();
       return;
     }
@@ -70,7 +70,7 @@ export async function handle(
   }
 }
 
-/** Each process answers its kind of queries only. */
+/** Answers a request. Each process answers only its kind of queries. */
 async function answer(
   dependencies: Dependencies,
   request: IncomingMessage,
@@ -114,16 +114,20 @@ async function answerSql(
       const { body, isCold } = await sqlAnswerer.answer(asked, AbortSignal.any([gone, cancel]));
       response.writeHead(200, { 'content-length': body.length, [answerHeaders.cold]: String(isCold) }).end(body);
     } catch (error) {
-      // Only a query that was alone is told that it took too much: then it is also why the process has no memory left.
+      // Only a query that ran alone gets `limit_exceeded` for memory. Then it is also the reason why the process has no
+      // memory left.
       if (ending.hasBegun && error instanceof QueryError && error.type === 'limit_exceeded') onStuck(asked.teamId);
       throw cancel.aborted && !isBroken(error) && !(error instanceof QueryError)
-        ? new QueryError('service_unavailable', 'Nobody waits for the answer any more.')
+        ? new QueryError(
+            'service_unavailable',
+            'The query was cancelled, because nobody waits for its answer any more.',
+          )
         : error;
     }
   });
 }
 
-/** Whether an error says something of the query that is true of it in each process. */
+/** Whether the query itself is at fault, so that every process would answer the same. */
 function isOwnMistake(error: unknown): boolean {
   return error instanceof QueryError && error.type !== 'service_unavailable';
 }
@@ -131,12 +135,12 @@ function isOwnMistake(error: unknown): boolean {
 async function sendExport({ parts, version, isCold, release }: Exported, response: ServerResponse): Promise<void> {
   try {
     response.writeHead(200, { [answerHeaders.version]: String(version), [answerHeaders.cold]: String(isCold) });
-    // One part is sent while the next one is made.
+    // Send one part while the next one is being written.
     let before = Promise.resolve();
     for await (const part of parts) {
       await before;
       before = sent(response, part);
-      // Awaited with the next part, or here.
+      // Awaited at the next part or after the loop; until then a failure must not count as unhandled.
       before.catch(() => undefined);
     }
     await before;
@@ -146,14 +150,14 @@ async function sendExport({ parts, version, isCold, release }: Exported, respons
   }
 }
 
-/** Resolves when a part has been handed to the system, so that its bytes may change. */
+/** Writes a part. Resolves when the system has taken it, so that its bytes may be overwritten. */
 function sent(response: ServerResponse, part: Uint8Array | string): Promise<void> {
   return new Promise((resolve, reject) => {
     response.write(part, (error) => (error ? reject(error) : resolve()));
   });
 }
 
-/** The error that the client of the service gets. One that nobody expected is a bug, and logged. */
+/** The error for the client. An unexpected error is a bug and is logged. */
 function reportOf(error: unknown, logger: Logger): { readonly type: string; readonly message: string } {
   if (error instanceof QueryError) return error;
   if (isDatabaseAway(error)) return { type: 'service_unavailable', message: 'Postgres cannot be reached.' };

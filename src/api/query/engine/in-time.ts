@@ -1,10 +1,7 @@
 import { QueryError } from '../language/query-error.ts';
 
-/**
- * Does work that ends when nobody waits for it any more, or after some milliseconds: then it rejects with QueryError
- * `query_timeout`.
- */
-export async function inTime<T>(
+/** Runs work with a signal that aborts when `gone` does, or after `timeoutMs` with the QueryError `query_timeout`. */
+export async function withQueryTimeout<T>(
   timeoutMs: number,
   gone: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,

@@ -50,18 +50,18 @@ const [
 ] = (await once(process, 'message')) as [EngineSettings];
 const logger = pino({ level: logLevel }).child({ engine: kind });
 
-// Threads that are at work do not let it exit.
+// SIGKILL, because running threads would keep the process from exiting.
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-// A signal to the whole group of processes is for the service, which lets queries end first.
+// Ignore signals to the process group: the service handles them, and lets queries finish first.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
 
 const database = await Database.open({ url: databaseUrl, schema, readOnly: true });
 database.history.onChanged((reason) => {
-  // The copies are of a history that is gone.
+  // The copies belong to a history that Postgres has left.
   logger.fatal(reason);
   process.exit(exitCodeOfChange);
 });
-// The rest is for what queries spill.
+// The rest is for data that queries spill.
 const copiesBytesMax = Math.floor(diskBytesMax * 0.75);
 const ending = new Ending(logger);
 const columnar = await Columnar.open({
@@ -85,9 +85,9 @@ const memory = new SqlMemory({
   everyMs: 25,
   read: memoryOfProcess,
   onInterrupt: (taken, atWork) =>
-    logger.warn({ taken, atWork }, 'SQL is interrupted because its process takes too much memory'),
+    logger.warn({ taken, atWork }, 'interrupts SQL because its process uses too much memory'),
   onKept: (taken) => {
-    logger.warn({ taken }, 'the process for SQL ends because it keeps too much memory of earlier SQL');
+    logger.warn({ taken }, 'the process for SQL ends because earlier SQL left too much memory in use');
     process.exit(exitCodeOfChange);
   },
 });
@@ -95,7 +95,8 @@ const sqlAnswerer = new SqlAnswerer({ copies, columnar, queries, timeoutMs, onSt
 const exporter = new Exporter({ copies, room, columnar, folder, timeoutMs });
 const cancelled = new CancelledSql();
 process.on('message', ({ cancel }: CancelSql) => cancelled.add(cancel));
-// Not before: queries wait for the start, and on a busy machine a process of low priority would not start in time.
+// Lower the priority only now: queries wait for the start, and on a busy machine a process of low priority would not
+// start in time.
 giveWay(niceness, kind === 'sql', logger);
 const server = createServer((request, response) => {
   void handle(
@@ -106,7 +107,7 @@ const server = createServer((request, response) => {
 });
 server.listen(port, host, () => {
   process.send!({ port: (server.address() as AddressInfo).port } satisfies EngineReady);
-  // At its end it would be too late: the service ends this process by SIGKILL.
+  // Flush now, because the service ends this process with SIGKILL.
   flushCompileCache();
 });
 
@@ -118,6 +119,9 @@ setInterval(() => {
         logger.fatal({ err: error }, 'the folder of the query process is gone');
         process.exit(exitCodeOfChange);
       }
-      logger.warn({ err: error }, 'the query process could not look after its copies');
+      logger.warn(
+        { err: error },
+        'the query process could not clean up folders and copies; it tries again in a minute',
+      );
     });
 }, touchedEveryMs).unref();

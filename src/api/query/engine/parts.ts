@@ -1,24 +1,23 @@
 /**
- * Where the cells of a copy are. A statement of the engine takes memory for each column that it writes, beside what the
- * engine counts: with 1,000 columns it would map hundreds of megabytes. So a copy with many columns has them in several
- * tables. The first part is with the rows; the others name a row by its number and the version from which on it is
- * shown.
+ * Distributes the columns of a copy over tables. A statement takes uncounted memory for each column that it writes:
+ * with 1,000 columns it would map hundreds of megabytes. So a copy with many columns has several tables (parts). The
+ * first part also has the rows. The others identify a row by its number and by the version from which on it is visible.
  */
 import { isArrayType, type ColumnType } from '../../../language/values/column-type.ts';
 
-/** A column with the part that it is in. */
+/** A column and its part. */
 export interface Placed {
-  /** 0: with the rows. */
+  /** The number of the part; 0: the table of the rows. */
   readonly part: number;
 }
 
-/** The most columns of a part. A list counts as four, because it takes more memory. */
+/** The maximum number of columns in a part. A list counts as four, because it takes more memory. */
 const weightOfPart = 128;
 const weightOfList = 4;
 
-/** Gives columns their parts, in the order in which they come. */
+/** Assigns parts to columns, in the order of the calls. */
 export class Parts {
-  /** The part that the last column was given. */
+  /** The part of the last column. */
   last = 0;
   #weight = 0;
 
@@ -40,18 +39,18 @@ export function areMany(types: readonly ColumnType[]): boolean {
   return parts.last > 0;
 }
 
-/** The table with the cells of a part. `table`: that of the rows. */
-export function tableOf(table: string, part: number): string {
+/** The name of a part's table. `table` is the table of the rows. */
+export function partTable(table: string, part: number): string {
   return part === 0 ? table : `${table}_${part}`;
 }
 
-/** The parts of columns beside that of the rows, in order. */
+/** The parts of these columns except the first part, in order. */
 export function partsBeside(columns: Iterable<Placed>): number[] {
   return [...new Set(Array.from(columns, ({ part }) => part))].filter((part) => part > 0).toSorted((a, b) => a - b);
 }
 
-/** What to select these columns from: the rows, with the parts that the columns are in. */
+/** The FROM for these columns: the rows, joined with the parts of the columns. */
 export function withParts(table: string, columns: Iterable<Placed>): string {
-  const joins = partsBeside(columns).map((part) => ` LEFT JOIN ${tableOf(table, part)} USING (n, since)`);
+  const joins = partsBeside(columns).map((part) => ` LEFT JOIN ${partTable(table, part)} USING (n, since)`);
   return `${table}${joins.join('')}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The room that copies have: how many there may be, how many bytes on disk, and how many in memory. When it is needed,
- * copies are dropped: those of the team that has most of it first, and of these the one that was not asked for longest.
+ * Limits the copies: their number, their bytes on disk, and their bytes in memory. To make room, it drops copies of the
+ * team that uses most of the scarce resource first, and of these the least recently used one.
  */
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
@@ -13,51 +13,51 @@ import type { TableCopy } from './table-copy.ts';
 
 interface RoomOptions {
   readonly columnar: Columnar;
-  /** Where copies are kept, which is theirs alone. */
+  /** The folder of the copies, which contains nothing else. */
   readonly folder: string;
-  /** How many bytes all copies may have. */
+  /** Limit of the bytes of all copies. */
   readonly bytesMax: number;
-  /** How many bytes the folder may have, with what running queries spill. */
+  /** Limit of the bytes of the folder, including data that running queries spill. */
   readonly diskBytesMax: number;
-  /** How many bytes must stay free on their disk. */
+  /** How many bytes must stay free on the disk. */
   readonly freeMin: number;
 }
 
-/** A copy, and what it takes. */
-export interface Entry {
+/** A copy and the space that it takes. */
+export interface CachedCopy {
   readonly copy: TableCopy;
-  /** Null: it is in memory. */
+  /** The file of the copy; null: the copy is in memory. */
   readonly file: string | null;
   bytes: number;
   lastUsed: number;
   /** Whether its rows are being read from Postgres. */
   isFilled: boolean;
   /**
-   * Whether the next query of its table uses it. Otherwise it is kept while it is held: it is filled now, its rows were
-   * replaced, or it has some rows only.
+   * Whether the next query of its table uses the copy. If false, the copy only stays while it is held: it is being
+   * filled, its rows were replaced, or it has only some rows.
    */
   isPresent: boolean;
 }
 
-/** Each copy is a database of the engine, with a file that is open. */
+/** Limit of copies. Each is a database of the engine with an open file. */
 const copiesMax = 200;
 
-/** What the engine keeps in memory of all copies, as long as they are there, beside what it counts. */
+/** Limit of the memory that the engine keeps for all copies as long as they exist, and does not count itself. */
 const keptBytesMax = 128 * 1024 * 1024;
 
-/** Rows of all copies together that are in memory, and not in their files yet. */
+/** Limit of the bytes of all copies that are in memory and not in files yet. */
 const unsavedBytesMax = 64 * 1024 * 1024;
 
-/** How often the disk is looked at while an export is made, in milliseconds. */
+/** Interval between checks of the disk while an export is written, in milliseconds. */
 const lookEveryMs = 200;
 
-/** How long room is waited for while other copies are being read, in milliseconds. */
+/** How long to wait for space while other copies are being read, in milliseconds. */
 const waitMs = 5000;
 
 export class Room {
   readonly #options: RoomOptions;
-  readonly #entries = new Set<Entry>();
-  /** Bytes that exports write, or may write. */
+  readonly #entries = new Set<CachedCopy>();
+  /** Bytes that exports have reserved. */
   #exportBytes = 0;
 
   constructor(options: RoomOptions) {
@@ -72,24 +72,27 @@ export class Room {
     return this.#entries.values().reduce((sum, { bytes }) => sum + bytes, this.#exportBytes);
   }
 
-  /** Makes a database for a copy of so many bytes of rows. Rejects with QueryError. */
-  async create(copy: TableCopy, bytes: number): Promise<Entry> {
+  /**
+   * Creates a database for a copy with `bytes` of rows, and makes room for it. Rejects with QueryError if there is
+   * none.
+   */
+  async create(copy: TableCopy, bytes: number): Promise<CachedCopy> {
     const { columnar, folder, bytesMax } = this.#options;
-    // A copy has about as many: bodies as they are, and compressed cells.
+    // A copy has about as many bytes as its rows: uncompressed bodies, and compressed cells.
     if (bytes > bytesMax) throw tooLarge(bytes, bytesMax);
     const file = join(folder, `${randomUUID()}.duckdb`);
     return this.#add({ copy, file, bytes, lastUsed: performance.now(), isFilled: true, isPresent: false }, async () => {
       await this.#checkDisk(bytes);
       const { blockBytes, rowGroupRows } = copy.layout;
-      // Nothing is recovered after a crash, so commits need no log, and wait for no disk.
+      // Nothing is recovered after a crash, so commits need no log and do not wait for the disk.
       await columnar.run(
         `ATTACH '${file.replaceAll("'", "''")}' AS ${copy.catalog} (RECOVERY_MODE no_wal_writes, BLOCK_SIZE ${blockBytes}, ROW_GROUP_SIZE ${rowGroupRows})`,
       );
     });
   }
 
-  /** Makes a database in memory for a copy of some rows. Rejects with QueryError. */
-  async createInMemory(copy: TableCopy): Promise<Entry> {
+  /** Creates a database in memory for a copy of some rows. Rejects with QueryError if there is no room. */
+  async createInMemory(copy: TableCopy): Promise<CachedCopy> {
     return this.#add(
       { copy, file: null, bytes: 0, lastUsed: performance.now(), isFilled: false, isPresent: false },
       async () => {
@@ -99,29 +102,29 @@ export class Room {
   }
 
   /**
-   * A copy grows while it is filled, and has at least the bytes that were expected. Rejects with QueryError if there is
-   * too little room.
+   * Updates the size of a copy that is being filled, which counts with at least its expected bytes. Rejects with
+   * QueryError if there is too little room.
    */
-  async noteProgress(entry: Entry): Promise<void> {
+  async noteProgress(entry: CachedCopy): Promise<void> {
     entry.bytes = Math.max(entry.bytes, this.#measure(entry));
     await this.#makeRoom(entry);
     await this.#checkDisk(0);
   }
 
-  /** A copy is filled. Rejects with QueryError if there is too little room. */
-  async noteFilled(entry: Entry): Promise<void> {
+  /** Updates the size of a copy after a fill. Rejects with QueryError if there is too little room. */
+  async noteFilled(entry: CachedCopy): Promise<void> {
     await this.#saveSurplus();
     entry.bytes = this.#measure(entry);
     await this.#makeRoom(entry);
   }
 
-  /** Takes account of what was written into a copy beside its rows, or removed from there. */
+  /** Updates the size of a copy after other data was written beside its rows, or removed. */
   noteMore(copy: TableCopy): void {
     const entry = this.#entryOf(copy);
     if (entry !== undefined) entry.bytes = this.#measure(entry);
   }
 
-  /** As `noteMore`, and rejects with QueryError if there is too little room. */
+  /** Updates the size of a copy after a write, and makes room. Rejects with QueryError if there is too little. */
   async noteWritten(copy: TableCopy): Promise<void> {
     const entry = this.#entryOf(copy);
     if (entry === undefined) return;
@@ -130,8 +133,8 @@ export class Room {
   }
 
   /**
-   * Takes room for what an export writes of a copy before it is written: so many bytes at most. The result changes that
-   * to what it is, and gives all back at 0. Rejects with QueryError if there is none.
+   * Reserves space for an export of a copy before it writes up to `bytes`. Resolves to a function that changes the
+   * reservation to the actual bytes; 0 releases it. Rejects with QueryError if there is no room.
    */
   async take(copy: TableCopy, bytes: number): Promise<(bytes: number) => void> {
     const { bytesMax } = this.#options;
@@ -140,7 +143,7 @@ export class Room {
     if (needed > bytesMax)
       throw new QueryError(
         'limit_exceeded',
-        `The export needs ${Math.round(needed)} bytes on the disk with the copy of its table, and there may be ${bytesMax}.`,
+        `The export and the copy of its table need ${Math.round(needed)} bytes on the disk. The limit is ${bytesMax}.`,
       );
     let taken = 0;
     const change = (to: number): void => {
@@ -158,7 +161,10 @@ export class Room {
     return change;
   }
 
-  /** Does work that writes, and aborts it with QueryError when it comes to more on the disk than there may be. */
+  /**
+   * Runs work that writes. Aborts it with QueryError when the folder exceeds its limit, or when the disk has too little
+   * space.
+   */
   async watched<T>(gone: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const full = new AbortController();
     let isLooking = false;
@@ -176,12 +182,12 @@ export class Room {
     }
   }
 
-  /** Drops copies that are not present, and that nobody holds any more. */
+  /** Drops copies that no query will use and that nobody holds. */
   sweep(): void {
     for (const entry of this.#entries) if (!entry.isPresent && !entry.copy.isHeld) void this.drop(entry);
   }
 
-  async drop(entry: Entry): Promise<void> {
+  async drop(entry: CachedCopy): Promise<void> {
     const { copy, file } = entry;
     copy.isDropped = true;
     entry.isPresent = false;
@@ -190,12 +196,15 @@ export class Room {
       if (file !== null) await rm(file, { force: true });
       this.#entries.delete(entry);
     } catch {
-      // Its room is taken until this succeeds: the next sweep tries again.
+      // The copy still counts. The next sweep tries again.
     }
   }
 
-  /** From now on it counts, so that two copies do not take the same room. */
-  async #add(entry: Entry, attach: () => Promise<void>): Promise<Entry> {
+  /**
+   * Adds an entry, makes room for it and attaches it. It counts from the beginning, so that two copies do not take the
+   * same space.
+   */
+  async #add(entry: CachedCopy, attach: () => Promise<void>): Promise<CachedCopy> {
     this.#entries.add(entry);
     try {
       await this.#makeRoom(entry);
@@ -207,9 +216,9 @@ export class Room {
     }
   }
 
-  /** The bytes that it has on disk, or will have. */
-  #measure({ file, copy }: Entry): number {
-    // Each query after a write waits for this, and a trip to another thread takes longer.
+  /** The bytes of a copy on disk, including bytes that are still to be saved. */
+  #measure({ file, copy }: CachedCopy): number {
+    // Synchronous: each query after a write waits for this, and a trip to another thread takes longer.
     return (file === null ? 0 : statSync(file).size) + copy.unsavedBytes;
   }
 
@@ -217,22 +226,25 @@ export class Room {
     const { folder, freeMin } = this.#options;
     const { bavail, bsize } = await statfs(folder);
     if (bavail * bsize - bytes < freeMin)
-      throw new QueryError('service_unavailable', 'There is too little room on the disk for the query now.');
+      throw new QueryError(
+        'service_unavailable',
+        'There is too little space on the disk for the query now. Try again later.',
+      );
   }
 
   get #keepsMuch(): boolean {
     return this.#entries.values().reduce((sum, { copy }) => sum + copy.keptBytes, 0) > keptBytesMax;
   }
 
-  #entryOf(copy: TableCopy): Entry | undefined {
+  #entryOf(copy: TableCopy): CachedCopy | undefined {
     return this.#entries.values().find((one) => one.copy === copy);
   }
 
-  /** Rejects with QueryError if the folder has more bytes than it may, or the disk too little room. */
+  /** Rejects with QueryError if the folder exceeds its limit, or if the disk has too little space. */
   async #checkFolder(): Promise<void> {
     const { folder, diskBytesMax } = this.#options;
     const names = await readdir(folder);
-    // What is gone meanwhile takes no room.
+    // A file that was removed meanwhile takes no space.
     const sizes = await Promise.all(
       names.map((name) =>
         stat(join(folder, name)).then(
@@ -244,14 +256,17 @@ export class Room {
     if (sizes.reduce((sum, size) => sum + size, 0) > diskBytesMax) {
       throw new QueryError(
         'service_unavailable',
-        'There is too little room on the disk for the export now: running queries use all of it.',
+        'There is too little space on the disk for the export now: running queries use all of it. Try again later.',
       );
     }
     await this.#checkDisk(0);
   }
 
-  /** Drops copies until all fit. `kept`: the one that needs the room. Rejects with QueryError. */
-  async #makeRoom(kept: Entry | null): Promise<void> {
+  /**
+   * Drops copies until all limits are met. `kept` is the one that needs the room. Rejects with QueryError if that takes
+   * too long.
+   */
+  async #makeRoom(kept: CachedCopy | null): Promise<void> {
     const { bytesMax } = this.#options;
     const endAt = performance.now() + waitMs;
     while (this.bytes > bytesMax || this.copies > copiesMax || this.#keepsMuch) {
@@ -261,17 +276,18 @@ export class Room {
         await this.drop(victim);
         continue;
       }
-      // Those that are read now keep what they have.
+      // Copies that are being read keep their memory.
       if (this.bytes <= bytesMax && this.copies <= copiesMax) break;
       if (kept !== null && kept.bytes > bytesMax) throw tooLarge(kept.bytes, bytesMax);
       const [next] = inOrder;
       if ((next === undefined && this.#exportBytes === 0) || performance.now() > endAt) {
         throw new QueryError(
           'service_unavailable',
-          'There is no room for a copy of the table now: queries of other tables use all of it.',
+          'There is no space for a copy of the table now: queries of other tables use all of it. Try again later.',
         );
       }
-      // Queries on it end soon, and exports break off. What exports write is counted to their copies, or given back.
+      // Queries on that copy end soon, and exports of it stop. Space that exports reserved is counted with their copies
+      // or released.
       if (next !== undefined) next.copy.isWanted = true;
       await sleep(20);
       this.sweep();
@@ -279,14 +295,14 @@ export class Room {
     for (const { copy } of this.#entries) copy.isWanted = false;
   }
 
-  /** In the order in which they give way: continuations have to, and copies of replaced rows have nothing else. */
-  #inOrder(): Entry[] {
-    // What is short: bytes, memory, or else copies, of which some have no bytes.
+  /** The copies in the order in which to drop them. A copy that only continuations hold is dropped like the others. */
+  #inOrder(): CachedCopy[] {
+    // The scarce resource: bytes on disk, memory or, if neither is short, the number of copies.
     const measure =
       this.bytes > this.#options.bytesMax
-        ? ({ bytes }: Entry) => bytes
+        ? ({ bytes }: CachedCopy) => bytes
         : this.#keepsMuch
-          ? ({ copy }: Entry) => copy.keptBytes
+          ? ({ copy }: CachedCopy) => copy.keptBytes
           : () => 1;
     const taken = new Map<string, number>();
     for (const entry of this.#entries)
@@ -296,13 +312,13 @@ export class Room {
     );
   }
 
-  /** Writes rows to files that are in memory only, if there are many: of the copies that have most of them. */
+  /** If copies have too many unsaved bytes in memory, saves those that have most until they are below the limit. */
   async #saveSurplus(): Promise<void> {
     for (;;) {
       const entries = [...this.#entries].filter(({ file, copy }) => file !== null && !copy.isDropped);
       if (entries.reduce((sum, { copy }) => sum + copy.unsavedBytes, 0) <= unsavedBytesMax) return;
       const { copy } = entries.reduce((a, b) => (b.copy.unsavedBytes > a.copy.unsavedBytes ? b : a));
-      // Nobody drops it meanwhile.
+      // Hold the copy, so that it is not dropped meanwhile.
       const done = copy.hold(copy.version, 'query');
       try {
         if (!(await copy.save())) return;
@@ -316,6 +332,6 @@ export class Room {
 function tooLarge(bytes: number, bytesMax: number): QueryError {
   return new QueryError(
     'limit_exceeded',
-    `The table has ${Math.round(bytes)} bytes, and queries are for tables of at most ${bytesMax}.`,
+    `The table has ${Math.round(bytes)} bytes, but queries support tables of at most ${bytesMax} bytes.`,
   );
 }

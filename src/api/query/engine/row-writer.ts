@@ -1,6 +1,6 @@
 /**
- * Writes rows into a copy. The engine gets them as lines of text, and takes the cells out of them while the next rows
- * are read. What only this process can make of a cell (stored-type.ts) comes beside the row.
+ * Writes rows into a copy. The engine gets them as lines of text, and extracts the cells while the next rows are read.
+ * Cells that only this process can convert (stored-type.ts) are passed beside the row.
  */
 import type { CopiedRow } from '../../../../projections/tables/copied-rows.ts';
 import type { ColumnType } from '../../../language/values/column-type.ts';
@@ -9,19 +9,19 @@ import { eachCell } from '../../../language/values/row-text.ts';
 import { TimeSlices } from '../../../language/time-slices.ts';
 import type { ColumnarChange } from './columnar.ts';
 import { extracted, pointerTo } from './extracted.ts';
-import { tableOf, type Placed } from './parts.ts';
+import { partTable, type Placed } from './parts.ts';
 import type { StoredType } from './stored-type.ts';
 
-/** The version up to which a row is shown that is shown still. */
+/** The value of `until` for rows that have not ended. */
 export const forever = 2n ** 63n - 1n;
 
-/** So many bytes of bodies are written at once. */
+/** How many bytes of bodies are written at once. */
 const bytesAtOnce = 2 * 1024 * 1024;
 
-/** To compress these texts takes a fifth of the processor time of a copy, to save half of its bytes on disk. */
+/** Uncompressed: compression would halve the bytes on disk, but take a fifth of the processor time of a copy. */
 const plainText = 'VARCHAR USING COMPRESSION uncompressed';
 
-/** The columns that all copies have. The first ones come with a row, in this order. */
+/** The columns of every copy. The first ones are passed with a row, in this order. */
 const placeColumns = [
   'n BIGINT',
   '"version" BIGINT',
@@ -32,20 +32,20 @@ const placeColumns = [
 ] as const;
 const fixedColumns = [...placeColumns, 'since BIGINT', 'until BIGINT', `body ${plainText}`] as const;
 
-/** By which the cells of other parts are found. */
+/** The key of the other parts. */
 const keyColumns = ['n BIGINT', 'since BIGINT'] as const;
 
-/** After so many bytes of bodies it is time to look whether others wait. */
+/** How many bytes of bodies are added between checks of the time. */
 const bytesBetweenLooks = 4 * 1024;
 
 const lineFeed = 0x0a;
-/** Most writes are of a few rows. */
+/** The initial memory for lines, because most writes have few rows. */
 const linesBytesAtFirst = 16 * 1024;
 /** A UTF-16 code unit takes at most this many bytes in UTF-8. */
 const bytesOfUnitMax = 3;
 
 /** A column of a copy. */
-export interface WrittenColumn extends Placed {
+export interface CopyColumn extends Placed {
   readonly id: string;
   /** Its name in the copy. */
   readonly sql: string;
@@ -56,9 +56,9 @@ export interface WrittenColumn extends Placed {
 /** A table of rows. */
 export interface WrittenTable {
   readonly table: string;
-  /** Those of the table, in its order. */
-  readonly columns: readonly WrittenColumn[];
-  /** The version from which on the rows are shown that are written. */
+  /** The columns of the table, in its order. */
+  readonly columns: readonly CopyColumn[];
+  /** The version from which on written rows are visible. */
   readonly since: bigint;
 }
 
@@ -66,8 +66,8 @@ interface RowWriterOptions extends WrittenTable {
   readonly onProgress: () => Promise<void>;
 }
 
-/** The columns of each part that has any, and those of the first part, which has the rows. */
-export function byPart(columns: readonly WrittenColumn[]): [part: number, columns: readonly WrittenColumn[]][] {
+/** The columns by part. The first part is always present, because it has the rows. */
+export function byPart(columns: readonly CopyColumn[]): [part: number, columns: readonly CopyColumn[]][] {
   return [
     ...Map.groupBy(columns, ({ part }) => part).set(
       0,
@@ -76,23 +76,26 @@ export function byPart(columns: readonly WrittenColumn[]): [part: number, column
   ].toSorted(([a], [b]) => a - b);
 }
 
-/** The statements that make the tables for rows with these columns. */
-export function createRows(table: string, columns: readonly WrittenColumn[]): string[] {
+/** The statements that create the tables for rows with these columns. */
+export function createRows(table: string, columns: readonly CopyColumn[]): string[] {
   return byPart(columns).map(([part, ofPart]) => createPart(table, part, ofPart));
 }
 
-/** The statement that makes the table of a part. */
-export function createPart(table: string, part: number, columns: readonly WrittenColumn[]): string {
+/** The statement that creates the table of a part. */
+export function createPart(table: string, part: number, columns: readonly CopyColumn[]): string {
   const place = part === 0 ? fixedColumns : keyColumns;
-  return `CREATE TABLE ${tableOf(table, part)} (${[...place, ...columns.map(({ sql, stored }) => `${sql} ${stored.sql}`)].join(', ')})`;
+  return `CREATE TABLE ${partTable(table, part)} (${[...place, ...columns.map(({ sql, stored }) => `${sql} ${stored.sql}`)].join(', ')})`;
 }
 
 /** Adds rows to a table of the engine. */
 export class RowWriter {
   readonly #insert: (values: readonly Uint8Array[]) => Promise<void>;
-  /** Whose cells are prepared. */
-  readonly #prepared: readonly WrittenColumn[];
-  /** Their keys in a body, as most clients write them. Null: a cell may hold objects, whose keys look the same. */
+  /** The columns whose cells this process converts. */
+  readonly #prepared: readonly CopyColumn[];
+  /**
+   * The keys of these columns in a body, as most clients write them. Null: a cell may contain objects whose keys look
+   * the same.
+   */
   readonly #keys: readonly string[] | null;
   readonly #onProgress: () => Promise<void>;
   readonly #slices = new TimeSlices();
@@ -101,12 +104,12 @@ export class RowWriter {
   #writing: Promise<void> = Promise.resolve();
   /** How many bytes of bodies were added. */
   bytes = 0;
-  /** When this many were added, the time is looked at. */
+  /** Check the time again when this many bytes were added. */
   #lookAt = 0;
 
   private constructor(
     insert: (values: readonly Uint8Array[]) => Promise<void>,
-    columns: readonly WrittenColumn[],
+    columns: readonly CopyColumn[],
     onProgress: () => Promise<void>,
   ) {
     this.#insert = insert;
@@ -118,7 +121,7 @@ export class RowWriter {
   }
 
   /**
-   * Writes rows into a table with these columns, in its order. `onProgress` is awaited whenever some MiB were written.
+   * Runs `work` with a writer for a table with these columns, in its order. Awaits `onProgress` after every few MiB.
    */
   static async use(
     change: ColumnarChange,
@@ -134,7 +137,7 @@ export class RowWriter {
       await work(writer);
       await writer.#write();
     } finally {
-      // Whatever has happened: a connection that is at work cannot be closed.
+      // Wait in any case: a busy connection cannot be closed.
       await writer.#writing;
     }
   }
@@ -146,18 +149,18 @@ export class RowWriter {
     this.bytes += body.length;
   }
 
-  /** Whether `giveWay` is to be awaited before the next row is added. */
+  /** Whether to await `giveWay` before the next row is added. */
   get isDue(): boolean {
     if (this.#bodies.bytes > bytesAtOnce) return true;
-    // To look at the clock for each row would take longer than to write some.
+    // Reading the clock for each row would take longer than writing some rows.
     if (this.bytes < this.#lookAt) return false;
     this.#lookAt = this.bytes + bytesBetweenLooks;
     return this.#slices.isOver;
   }
 
   /**
-   * Hands what was added to the engine, if it is enough, which writes it while the next rows come; and lets other work
-   * go on.
+   * If enough bytes were added, hands them to the engine, which writes them while the next rows are added. Lets other
+   * work proceed.
    */
   async giveWay(): Promise<void> {
     if (this.#bodies.bytes > bytesAtOnce) {
@@ -173,8 +176,8 @@ export class RowWriter {
   }
 
   /**
-   * Without parsing the whole body, which takes most of the time for rows of a few cells. Null: some cell is not there,
-   * or is no plain string.
+   * Prepares cells without parsing the whole body, which takes most of the time for rows of a few cells. Null if a cell
+   * is missing or is not a plain string.
    */
   #prepareStrings(body: string, keys: readonly string[]): string | null {
     let text = '';
@@ -182,7 +185,7 @@ export class RowWriter {
       const keyStart = body.indexOf(key);
       const start = keyStart + key.length;
       const cell = body.slice(start, body.indexOf('"', start));
-      // Behind a backslash it is the end of a longer key.
+      // After a backslash this is the end of a longer key.
       if (keyStart < 0 || body[keyStart - 1] === '\\' || cell.includes('\\')) return null;
       text += `,${this.#prepared[at]!.stored.prepare!(cell)}`;
     }
@@ -202,14 +205,14 @@ export class RowWriter {
   async #write(): Promise<void> {
     await this.#writing;
     if (this.#bodies.bytes === 0) return;
-    // The engine takes a copy of the bytes at once.
+    // The engine copies the bytes before the call returns.
     this.#writing = this.#insert([this.#beside.take(), this.#bodies.take()]);
-    // Awaited before the next ones are written, and at the end.
+    // Awaited before the next write, and at the end.
     this.#writing.catch(() => undefined);
   }
 }
 
-/** Lines of text, in UTF-8: strings that wait would be moved by the garbage collector. */
+/** Collects lines of text in UTF-8. As strings, the garbage collector would move them while they wait. */
 class Lines {
   #bytes = Buffer.allocUnsafeSlow(linesBytesAtFirst);
   #length = 0;
@@ -229,7 +232,7 @@ class Lines {
     this.#length += this.#bytes.write(line, this.#length);
   }
 
-  /** What was added, until more is. */
+  /** The added lines. They are valid until more are added. */
   take(): Uint8Array {
     const taken = this.#bytes.subarray(0, this.#length);
     this.#length = 0;
@@ -238,14 +241,14 @@ class Lines {
 }
 
 /**
- * `$1`: what stands beside the rows, a JSON array a line; `$2`: their bodies. `columns`: those of the part; `all`: of
- * all parts.
+ * The statement that inserts rows into a part. `$1` has the values beside the rows, a JSON array for each line; `$2`
+ * has the bodies. `columns` are the columns of the part, `all` those of all parts.
  */
 function insertRows(
   table: string,
   part: number,
-  columns: readonly WrittenColumn[],
-  all: readonly WrittenColumn[],
+  columns: readonly CopyColumn[],
+  all: readonly CopyColumn[],
   since: bigint,
 ): string {
   const prepared = all.filter(isPrepared);
@@ -262,7 +265,7 @@ function insertRows(
   const pathsBeside = [...placeColumns, ...prepared].map((_, at) => `/${at}`);
   const paths = own.map(({ id }) => pointerTo(id));
   const place = part === 0 ? [...places, since, forever, 'body'] : [places[0], since];
-  return `INSERT INTO ${tableOf(table, part)} SELECT ${[...place, ...cells].join(', ')}
+  return `INSERT INTO ${partTable(table, part)} SELECT ${[...place, ...cells].join(', ')}
     FROM (
       SELECT body, ${extracted('beside', pathsBeside)} AS beside, ${extracted('body', paths)} AS cells
       FROM (
@@ -271,6 +274,6 @@ function insertRows(
     )`;
 }
 
-function isPrepared({ stored }: WrittenColumn): boolean {
+function isPrepared({ stored }: CopyColumn): boolean {
   return stored.prepare !== null;
 }

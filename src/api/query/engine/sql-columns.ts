@@ -1,17 +1,17 @@
 /**
- * The columns of an answer to SQL: their types in the interface, how their values leave the engine, and how they are
- * shown. Only values of a bounded size leave it: lists, structs and the like come as texts in JSON, and each text is
- * measured before.
+ * The columns of an answer to SQL: their types in the interface, how their values are selected, and how they are shown.
+ * Only values of a limited size leave the engine: lists, structs and similar values are selected as JSON texts, and the
+ * engine measures each text first.
  */
 import {
   DuckDBArrayType,
-  DuckDBDateValue,
+  type DuckDBDateValue,
   DuckDBListType,
   DuckDBMapType,
   DuckDBStructType,
-  DuckDBTimestampTZValue,
-  DuckDBTimestampValue,
-  DuckDBTimeValue,
+  type DuckDBTimestampTZValue,
+  type DuckDBTimestampValue,
+  type DuckDBTimeValue,
   DuckDBTypeId,
   type DuckDBType,
   type DuckDBValue,
@@ -21,20 +21,20 @@ import { decodeName } from '../sql/names.ts';
 import { showDate, showDateTime, showTime } from './stored-type.ts';
 
 export interface SqlColumn {
-  /** Its type as answers spell it. */
+  /** The type of the column in answers. */
   readonly type: unknown;
-  /** Whether its values are any JSON, also texts in it. */
+  /** Whether its values are JSON. */
   readonly isJson: boolean;
-  /** What leaves the engine of the value at a place. */
+  /** The SQL that selects the value of an expression. */
   readonly select: (place: string) => string;
-  /** The JSON of what left it, which is not null. */
+  /** The JSON of a selected value that is not null. */
   readonly show: (value: DuckDBValue) => string;
 }
 
-/** The most bytes of a text in an answer. */
+/** Limit of a text in an answer, in bytes. */
 const textBytesMax = 1024 * 1024;
 
-/** What the engine raises for a longer text. */
+/** The error that the engine raises for a longer text. */
 export const textTooLong = `The answer has a text of more than ${textBytesMax} bytes.`;
 
 const measured = (text: string): string =>
@@ -67,7 +67,7 @@ const string: Scalar = { type: 'string', select: asText, show: (value) => JSON.s
 const number: Scalar = { type: 'number', select: asIs, show: showNumber };
 const dateTime: Scalar = { type: 'dateTime', select: (place) => `CAST(${place} AS TIMESTAMP)`, show: showMoment };
 
-/** All others are texts, as the engine writes them. */
+/** Types with their own form. All others are shown as the engine's texts. */
 const scalars: ReadonlyMap<DuckDBTypeId, Scalar> = new Map<DuckDBTypeId, Scalar>([
   [BOOLEAN, { type: 'boolean', select: asIs, show: String }],
   ...[TINYINT, SMALLINT, INTEGER, BIGINT, HUGEINT, UTINYINT, USMALLINT, UINTEGER, UBIGINT, UHUGEINT, FLOAT, DOUBLE].map(
@@ -112,13 +112,13 @@ function shownType(type: DuckDBType): ColumnType {
   return isJson ? 'json' : (scalars.get(type.typeId)?.type ?? 'string');
 }
 
-/** Integers that a double does not hold are texts, and what is no number is null. */
+/** Shows an integer that a double cannot hold as a text, and NaN and infinities as null. */
 function showNumber(value: DuckDBValue): string {
   if (typeof value === 'bigint' && !Number.isSafeInteger(Number(value))) return `"${value}"`;
   return Number.isFinite(Number(value)) ? String(Number(value)) : 'null';
 }
 
-/** The days that a Date can be. Those beyond, such as infinity, are null. */
+/** The range of days of a Date. Values beyond it, such as infinity, are shown as null. */
 const daysMax = 99_999_999;
 
 function showDay(value: DuckDBValue): string {
@@ -131,9 +131,9 @@ function showMoment(value: DuckDBValue): string {
   return Math.abs(Number(micros / 86_400_000_000n)) > daysMax ? 'null' : JSON.stringify(showDateTime(micros));
 }
 
-/** JSON of the engine, with moments and names as they are shown elsewhere. */
+/** Converts JSON of the engine: moments and names get the form that they have elsewhere. */
 function showJson(text: string, type: DuckDBType): string {
-  // The engine has numbers that JSON has not.
+  // The engine writes numbers that JSON does not have.
   const strict = /NaN|Infinity/.test(text)
     ? text.replace(/"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g, (part) => (part.startsWith('"') ? part : 'null'))
     : text;
@@ -145,7 +145,8 @@ function showJson(text: string, type: DuckDBType): string {
   try {
     return JSON.stringify(present(JSON.parse(strict, exact), type));
   } catch {
-    // Texts that a query casts to JSON may be more than JSON is, or deeper than the stack: they stay texts.
+    // A text that a query casts to JSON may not be valid JSON, or be nested deeper than the stack allows. Show it as a
+    // text.
     return JSON.stringify(text);
   }
 }
@@ -172,7 +173,7 @@ function present(value: unknown, type: DuckDBType): unknown {
   return type.alias === 'JSON' ? withNames(value) : presentScalar(value, type);
 }
 
-/** Moments of the engine as texts: a year before the first is `0001-01-01 (BC)`. */
+/** Converts moments of the engine. It writes a year before the first as `0001-01-01 (BC)`. */
 function presentScalar(value: unknown, type: DuckDBType): unknown {
   const kind = scalars.get(type.typeId)?.type;
   if (kind !== 'date' && kind !== 'dateTime') return value;
@@ -188,14 +189,14 @@ function presentScalar(value: unknown, type: DuckDBType): unknown {
   return kind === 'date' ? date : `${date}T${time}Z`;
 }
 
-/** JSON that a query made of rows has their names as keys. */
+/** Decodes the keys of JSON that a query made from rows. */
 function withNames(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withNames);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [decodeName(key), withNames(item)]));
 }
 
-/** Whether a value of this type has members without names, of which JSON would show one only. */
+/** Whether values of this type have members without names, of which JSON would show only one. */
 export function hasUnnamed(type: DuckDBType): boolean {
   if (type instanceof DuckDBListType || type instanceof DuckDBArrayType) return hasUnnamed(type.valueType);
   if (type instanceof DuckDBMapType) return hasUnnamed(type.valueType);

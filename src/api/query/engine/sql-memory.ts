@@ -1,6 +1,6 @@
 /**
- * Looks at the memory of the process while SQL is at work, and interrupts SQL before the service has to end the
- * process. DuckDB does not count what lists and copies of texts take, so its own limit does not hold them.
+ * Watches the memory of the process while SQL runs, and interrupts SQL before the service has to end the process.
+ * DuckDB does not count lists and copies of texts, so its own memory limit does not cover them.
  */
 import { readFileSync } from 'node:fs';
 import { QueryError } from '../language/query-error.ts';
@@ -8,56 +8,53 @@ import { QueryError } from '../language/query-error.ts';
 interface SqlMemoryOptions {
   /** SQL is interrupted when the process has more bytes of resident memory than this. */
   readonly residentBytesMax: number;
-  /** The most resident bytes that it may keep while no SQL is at work: less, so that there is room for SQL. */
+  /** Limit of resident bytes while no SQL runs. It is lower, so that memory is left for SQL. */
   readonly keptBytesMax: number;
-  /** The same as `residentBytesMax` for the private memory that it has mapped. */
+  /** SQL is interrupted when the process has mapped more bytes of private memory than this. */
   readonly mappedBytesMax: number;
-  /** How often it is looked at while SQL is at work, in milliseconds. */
+  /** Interval of readings while SQL runs, in milliseconds. */
   readonly everyMs: number;
   readonly read: () => ProcessMemory;
-  /** Called when SQL is interrupted, with what the process takes and how many queries were at work. */
+  /** Called when SQL is interrupted, with the memory of the process and the number of running queries. */
   readonly onInterrupt: (taken: ProcessMemory, atWork: number) => void;
   /**
-   * Called when no SQL is at work, and the process keeps so much that SQL would soon be interrupted for what earlier
-   * SQL took. Then the process should end: the service starts another one, and asks it what this one was asked.
+   * Called when no SQL runs, and earlier SQL left so much memory in use that new SQL would soon be interrupted. Then
+   * the process should end: the service starts another one, and repeats the unanswered queries there.
    */
   readonly onKept: (taken: ProcessMemory) => void;
 }
 
-/** What a process takes, in bytes. */
+/** The memory of a process, in bytes. */
 export interface ProcessMemory {
   readonly resident: number;
-  /** 0 on systems that do not say it. */
+  /** 0 on systems that do not report it. */
   readonly mapped: number;
 }
 
 /**
- * How far below the bounds of the process SQL is interrupted, in bytes: what one step of DuckDB takes comes on top,
- * because it is interrupted between its steps only.
+ * How far below the limits of the process SQL is interrupted, in bytes. DuckDB can be interrupted only between its
+ * steps, so the memory of one step comes on top.
  */
 export const sqlMemoryMargins: ProcessMemory = { resident: 192 * 2 ** 20, mapped: 256 * 2 ** 20 };
 
-/**
- * How much must be left for SQL before it is interrupted, in bytes: a process that keeps more than leaves this is
- * replaced.
- */
+/** How much memory must be left for SQL while none runs, in bytes. If less is left, the process is replaced. */
 export const keptRoom = 64 * 2 ** 20;
 
-/** For how long no SQL is at work before it is looked at what the process keeps, in milliseconds. */
+/** How long no SQL must run before the memory in use is checked, in milliseconds. */
 const idleMs = 250;
 
-/** The reason of SQL that was interrupted because the process takes too much. */
+/** The reason for interrupting SQL because the process uses too much memory. */
 class TooMuchMemory extends Error {}
 
 export class SqlMemory {
   readonly #options: SqlMemoryOptions;
   readonly #atWork = new Set<AbortController>();
-  /** SQL that was interrupted beside others waits here for its turn alone. */
+  /** The end of the queue of SQL that was interrupted while other SQL ran, and must now run alone. */
   #alone: Promise<unknown> = Promise.resolve();
-  /** How many run alone, or wait for that. */
+  /** How many queries run alone, or wait for that. */
   #suspects = 0;
-  /** Called when nothing is at work any more. */
-  #onIdle: (() => void)[] = [];
+  /** Called when no SQL runs any more. */
+  readonly #onIdle: (() => void)[] = [];
   #timer: NodeJS.Timeout | null = null;
   #idleTimer: NodeJS.Timeout | null = null;
 
@@ -66,11 +63,12 @@ export class SqlMemory {
   }
 
   /**
-   * Does the work of one query. `work` may be done twice: if other SQL was at work when the memory ran short, the query
-   * is asked again alone. Rejects with QueryError `limit_exceeded` if it was alone, and otherwise as the work does.
+   * Runs the work of a query. `work` may run twice: if other SQL was running when memory ran short, the query runs
+   * again alone. Rejects with QueryError `limit_exceeded` if memory ran short while it was alone, and otherwise as
+   * `work` does.
    */
   async run<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    // Those that came while others run alone wait until these are done.
+    // Wait while suspects run alone.
     while (this.#suspects > 0) await settled(this.#alone);
     const first = await this.#attempt(signal, work);
     if (first.isDone) return first.value;
@@ -97,7 +95,7 @@ export class SqlMemory {
   ): Promise<{ readonly isDone: true; readonly value: T } | { readonly isDone: false }> {
     signal.throwIfAborted();
     if (this.#idleTimer !== null) clearTimeout(this.#idleTimer);
-    // Its memory would be that of earlier SQL.
+    // Check before the query starts: otherwise memory of earlier SQL would count against it.
     if (this.#atWork.size === 0) this.#lookAtKept();
     const own = new AbortController();
     this.#atWork.add(own);
@@ -123,7 +121,7 @@ export class SqlMemory {
     const { residentBytesMax, mappedBytesMax, read, onInterrupt } = this.#options;
     const taken = read();
     if (taken.resident <= residentBytesMax && taken.mapped <= mappedBytesMax) return;
-    // Interrupted before, and not at its end yet.
+    // All running SQL was interrupted already, and has not ended yet.
     if ([...this.#atWork].every(({ signal }) => signal.aborted)) return;
     onInterrupt(taken, this.#atWork.size);
     const reason = new TooMuchMemory(this.#atWork.size === 1 ? 'alone' : 'beside others');
@@ -144,7 +142,7 @@ export class SqlMemory {
 function tooMuch(): QueryError {
   return new QueryError(
     'limit_exceeded',
-    'The query takes more memory than a query may: lists, and texts that are copied, take most.',
+    'The query needs more memory than allowed. Lists and copied texts take most of it.',
   );
 }
 
@@ -152,10 +150,10 @@ async function settled(work: Promise<unknown>): Promise<void> {
   await Promise.allSettled([work]);
 }
 
-/** What this process takes now. */
+/** The present memory of this process. */
 export function memoryOfProcess(): ProcessMemory {
   if (process.platform !== 'linux') return { resident: process.memoryUsage.rss(), mapped: 0 };
-  // At once: a trip to another thread would wait for the threads that are at work.
+  // Synchronous: a trip to another thread would wait for busy threads.
   const status = readFileSync('/proc/self/status', 'utf8');
   const bytes = (name: string): number =>
     Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0) * 1024;

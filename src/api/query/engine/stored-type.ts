@@ -1,6 +1,6 @@
 /**
- * How the columnar engine stores the cells of a column: so that comparing, sorting and grouping what it stores is
- * comparing cells as docs/spec/queries.md says. A cell also stays as it is presented, in the body of its row.
+ * How the columnar engine stores the cells of a column. Comparing, sorting and grouping the stored values gives the
+ * results that docs/spec/queries.md defines for cells. The body of the row also has the cell as presented.
  */
 import {
   BIGINT,
@@ -19,26 +19,24 @@ import {
 import { isArrayType, itemKind, type ColumnType, type ScalarKind } from '../../../language/values/column-type.ts';
 import { daysOf, microsecondsOfDay, microsecondsSince1970 } from '../../../language/values/moments.ts';
 
-/** Which comparisons there are: all, those of text too, or only whether two values are equal. */
+/** The supported comparisons: `text` and `number` include all of `ordered`; `equality` and `list` have no order. */
 type Comparing = 'ordered' | 'text' | 'number' | 'equality' | 'list';
 
 export interface StoredType {
   readonly sql: string;
   readonly type: DuckDBType;
   readonly comparing: Comparing;
-  /** The stored value of a cell. `json`: its parsed JSON, which fits the column. */
+  /** The stored value of a cell. `json` is the parsed cell, which fits the column. */
   readonly of: (json: unknown) => DuckDBValue;
   /**
-   * Converts a cell, by the code of src/language/values, to the JSON text that DuckDB gets in its place: moments, and
-   * JSON in its canonical form. Null: DuckDB reads the cell itself, since all readers of JSON agree on texts, numbers
-   * and booleans.
+   * Converts a cell with the code of src/language/values to the JSON text that DuckDB gets instead: moments, and JSON
+   * in its canonical form. Null: DuckDB reads the cell itself, because all JSON parsers agree on texts, numbers and
+   * booleans.
    */
   readonly prepare: ((json: unknown) => string) | null;
-  /**
-   * The stored value, in SQL. `given`: the text of the cell, or of what it was prepared as; JSON if that is an array.
-   */
+  /** The stored value, in SQL. `given` is the text of the cell or of its prepared form; JSON if that is an array. */
   readonly read: (given: string) => string;
-  /** The JSON value that shows a stored one, such as a group. */
+  /** The JSON value for a stored value, such as a group. */
   readonly show: (stored: DuckDBValue) => unknown;
 }
 
@@ -54,7 +52,7 @@ const text: StoredType = {
 
 const scalars: Readonly<Partial<Record<ScalarKind, StoredType>>> = {
   number: {
-    // There is one zero.
+    // Adding 0 turns -0 into 0.
     sql: 'DOUBLE',
     type: DOUBLE,
     comparing: 'number',
@@ -109,7 +107,7 @@ const scalars: Readonly<Partial<Record<ScalarKind, StoredType>>> = {
   },
 };
 
-/** How cells of a column of this type are stored. */
+/** The stored type of a column of this type. */
 export function storedType(type: ColumnType): StoredType {
   if (!isArrayType(type)) return scalars[type] ?? text;
   const { prepare, ...item } = itemOf(type);
@@ -124,12 +122,12 @@ export function storedType(type: ColumnType): StoredType {
   };
 }
 
-/** How the items of a column of arrays are stored. */
+/** The stored type of the items of a column of arrays. */
 function itemOf(type: ColumnType & `array<${ScalarKind}>`): StoredType {
   return storedType(itemKind(type));
 }
 
-/** JSON whose text is equal if the values are: keys in order of code units, no blanks. */
+/** Canonical JSON: equal values have equal texts. Keys are in the order of code units, and there are no blanks. */
 function canonicalJson(json: unknown): string {
   if (Array.isArray(json)) return `[${json.map(canonicalJson).join(',')}]`;
   if (typeof json !== 'object' || json === null) return JSON.stringify(json);
@@ -137,7 +135,7 @@ function canonicalJson(json: unknown): string {
   return `{${members.map(([key, value]) => `${JSON.stringify(key)}:${canonicalJson(value)}`).join(',')}}`;
 }
 
-/** A sum may be beyond what a double holds; then it has no value. */
+/** A sum that exceeds the range of a double is shown as null. */
 function showNumber(stored: DuckDBValue): number | null {
   return Number.isFinite(stored) ? (stored as number) : null;
 }
@@ -154,8 +152,8 @@ export function showDateTime(microseconds: bigint): string {
 }
 
 /**
- * A moment as a time: in UTC, or with the hours of an offset if it is before midnight in UTC or after it. So different
- * moments look different.
+ * Shows a time of day. If its UTC time falls on the day before or after, it is shown with an offset in hours, so that
+ * different values look different.
  */
 export function showTime(microseconds: bigint): string {
   const hour = 3_600_000_000;

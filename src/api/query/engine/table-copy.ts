@@ -1,7 +1,6 @@
 /**
- * A copy of a table in the columnar engine. It follows the table by its version: what came since then is added, and
- * rows that were changed or deleted are kept with the version up to which they were shown, for queries that go on at an
- * earlier one.
+ * A copy of a table in the columnar engine. It follows the table by its version: new rows are added. Rows that were
+ * changed or deleted stay, with the version at which they ended, for queries that continue at an earlier version.
  */
 import type { CopiedChange, CopiedExtent, CopiedRow } from '../../../../projections/tables/copied-rows.ts';
 import type { TableSnapshot, TableState } from '../../../../projections/tables/table-snapshot.ts';
@@ -10,14 +9,14 @@ import type { Columnar, ColumnarChange } from './columnar.ts';
 import type { QueryColumn, QuerySource } from './compile.ts';
 import { addRow, changeRow, fewRowsMax } from './few-rows.ts';
 import { holdsFor, isGoodFor, keepsFor, layoutOf, segmentsOf, type Layout } from './layout.ts';
-import { areMany, Parts, partsBeside, tableOf } from './parts.ts';
+import { areMany, Parts, partsBeside, partTable } from './parts.ts';
 import {
   byPart,
   createPart,
   createRows,
   forever,
   RowWriter,
-  type WrittenColumn,
+  type CopyColumn,
   type WrittenTable,
 } from './row-writer.ts';
 import { storedType } from './stored-type.ts';
@@ -25,17 +24,20 @@ import { storedType } from './stored-type.ts';
 /** A new copy is saved at once. Later additions are saved when they have this many bytes. */
 const saveBytes = 16 * 1024 * 1024;
 
-/** To add more bytes of rows than this takes long. */
+/** Adding more bytes of rows than this counts as long work. */
 const longBytes = 4 * 1024 * 1024;
 
 /**
- * The most bytes that columns may take that are added to a copy, and about how many a row takes in each. New columns
- * are in memory until they are saved, so with more of them the copy is made anew.
+ * Limit of the bytes of columns that are added to a copy, and the estimated bytes of a cell in them. New columns are in
+ * memory until they are saved, so beyond the limit a new copy is made.
  */
 const addedColumnsBytesMax = 128 * 1024 * 1024;
 const addedCellBytes = 16;
 
-/** Superseded rows are removed when there are so many of them, and they are this part of all rows. */
+/**
+ * Superseded rows are removed when there are at least this many, and when they are at least this share of the present
+ * rows.
+ */
 const supersededMin = 10_000;
 const supersededPart = 0.2;
 
@@ -44,24 +46,24 @@ type Place = Pick<CopiedRow, 'version' | 'ordinal' | 'index'>;
 /** An extent with the index from which on its rows are missing. */
 type MissingRows = CopiedExtent & { readonly from: number };
 
-/** What a copy lacks: rows, and changes of those that it has. */
+/** What a copy lacks: rows, and changes of rows that it has. */
 interface Missing {
   readonly rows: readonly MissingRows[];
   readonly changes: AsyncIterable<CopiedChange[]> | null;
 }
 
-/** How many bytes missing rows have, as they are stored. */
-export function bytesOf({ rows }: Missing): number {
+/** The stored bytes of missing rows. */
+export function missingBytes({ rows }: Missing): number {
   return rows.reduce((sum, extent) => sum + (extent.bytes * (extent.rows - extent.from)) / Math.max(extent.rows, 1), 0);
 }
 
-type CopiedColumn = QueryColumn & WrittenColumn;
+type CopiedColumn = QueryColumn & CopyColumn;
 
 interface TableCopyOptions {
   readonly columnar: Columnar;
   readonly teamId: string;
   readonly tableId: string;
-  /** The database of the engine that it is in, which has no other. */
+  /** The name of the engine's database that contains only this copy. */
   readonly catalog: string;
 }
 
@@ -72,43 +74,43 @@ export class TableCopy {
   readonly generation: bigint;
   readonly widened: bigint;
   readonly layout: Layout;
-  /** The version that it is a copy of. */
+  /** The version of the table that is copied; -1: none yet. */
   version = -1n;
-  /** Its rows now, and those that are kept for queries at earlier versions. */
+  /** The number of rows at this version, and of rows kept for queries at earlier versions. */
   rows = 0;
   superseded = 0;
-  /** Bytes of the longest row it ever had. */
+  /** Bytes of the longest row that the table ever had. */
   rowBytesMax = 0;
   readonly #columnar: Columnar;
-  /** Bytes of rows and columns that were added since it was saved. */
+  /** Bytes of rows and columns that were added since the copy was saved. */
   #addedBytes = 0;
-  /** Whether anything was. */
+  /** Whether the copy has changed since it was saved. */
   #isChanged = false;
   #columns: readonly CopiedColumn[] = [];
-  /** The same by their IDs: one map for all that read it. */
+  /** The same columns by their IDs, shared by all readers. */
   #columnsById: ReadonlyMap<string, CopiedColumn> = new Map();
-  /** Those of them that it has cells of. */
+  /** The columns whose cells are in the copy. */
   #written: readonly CopiedColumn[] = [];
   #segments: number;
-  /** How many columns it will have. */
+  /** How many columns the copy will have once it is filled. */
   readonly #expected: number;
   readonly #places = new Map<string, number>();
   readonly #parts = new Parts();
   #schemaVersion = -1n;
   /**
-   * The number of the next row that comes. A row that is changed keeps its number, so they are in the table's order.
+   * The number of the next row to be added. A changed row keeps its number, so numbers follow the order of the table.
    */
   #next = 0n;
-  /** The last extent, to which rows may be added, with how many of it are copied. */
+  /** The last extent, to which rows may be added, with the number of its rows that are copied. */
   #tail: CopiedExtent | null = null;
-  /** How many queries read at which versions, and continuations that may. */
+  /** How many queries and continuations hold each version. */
   readonly #held = new Map<bigint, number>();
   #readers = 0;
-  /** Whether its rows are in the order of their numbers, as long as none of them has become another one. */
+  /** True while rows are stored in the order of their numbers. The first change of a row makes it false. */
   isInOrder = true;
-  /** Whether it was thrown away: there is nothing to be read. */
+  /** Whether the copy was dropped and cannot be read any more. */
   isDropped = false;
-  /** Whether another copy needs its room: what reads it for long must break off. */
+  /** Whether another copy needs its space. Long readers must stop then. */
   isWanted = false;
 
   constructor({ columnar, teamId, tableId, catalog }: TableCopyOptions, { generation, widened, schema }: TableState) {
@@ -124,8 +126,8 @@ export class TableCopy {
   }
 
   /**
-   * Whether the copy can follow the table. It cannot if the rows were replaced, if all of them read differently, or if
-   * the table has far more columns.
+   * Whether the copy can follow the table. It cannot if the rows were replaced, if a column was widened, or if the
+   * table has got many more columns.
    */
   follows({ generation, widened, schema, schemaVersion }: TableState): boolean {
     if (generation !== this.generation || widened !== this.widened) return false;
@@ -136,12 +138,12 @@ export class TableCopy {
     );
   }
 
-  /** Bytes that are in memory, and not in its file yet. */
+  /** Bytes that are in memory and not in the file yet. */
   get unsavedBytes(): number {
     return this.#addedBytes + (this.#isChanged ? holdsFor(this.layout, this.#segments) : 0);
   }
 
-  /** Bytes that the engine keeps in memory as long as it is there. */
+  /** Bytes that the engine keeps in memory as long as the copy exists. */
   get keptBytes(): number {
     return keepsFor(
       this.layout,
@@ -154,7 +156,9 @@ export class TableCopy {
     return columns * (this.rows + this.superseded) * addedCellBytes;
   }
 
-  /** What it lacks: whole extents, and of the tail, whose first rows may be copied already, a part. */
+  /**
+   * Finds what the copy lacks: whole extents, the rest of the tail whose first rows are copied already, and changes.
+   */
   async missing(snapshot: TableSnapshot, state: TableState): Promise<Missing> {
     if (state.version <= this.version) return { rows: [], changes: null };
     const extents = snapshot.extents(this.tableId, this.generation, this.version, this.#tail);
@@ -165,10 +169,7 @@ export class TableCopy {
     };
   }
 
-  /**
-   * Copies what is missing. `onProgress` is awaited whenever some MiB were added. If this rejects, the copy must be
-   * dropped.
-   */
+  /** Adds what is missing. Awaits `onProgress` after every few MiB. If it rejects, the copy must be dropped. */
   async catchUp(
     snapshot: TableSnapshot,
     state: TableState,
@@ -177,11 +178,11 @@ export class TableCopy {
   ): Promise<void> {
     if (state.version <= this.version) return;
     const isNew = this.version < 0n;
-    // What writes many columns takes much memory beside what the engine counts. Long work does not keep short work
-    // waiting.
+    // Writing many columns takes much memory that the engine does not count, so such work queues. Short work does not
+    // wait for long work.
     const queue = !areMany(state.schema.columns.map(currentType))
       ? null
-      : bytesOf({ rows, changes }) > longBytes
+      : missingBytes({ rows, changes }) > longBytes
         ? 'wide and long'
         : 'wide';
     await this.#columnar.change(queue, async (change) => {
@@ -198,14 +199,14 @@ export class TableCopy {
     if (isNew || this.#addedBytes >= saveBytes) await this.save();
   }
 
-  /** All its rows have numbers below this. */
+  /** The numbers of all rows are below this. */
   get end(): bigint {
     return this.#next;
   }
 
   /**
-   * Takes these rows only, in this order, and of their cells only those of some columns: for queries that ask for no
-   * other rows, and compare, sort or group by no other columns. `onProgress` is awaited as by `catchUp`.
+   * Copies only these rows, in this order, with the cells of only these columns: for queries that need no other rows,
+   * and that compare, sort or group by no other columns. Awaits `onProgress` like `catchUp`.
    */
   async takeRows(
     state: TableState,
@@ -239,12 +240,12 @@ export class TableCopy {
     return `${this.catalog}.main.rows`;
   }
 
-  /** What queries read of it at a version. */
+  /** The source for queries at a version. */
   at(version: bigint): QuerySource {
     return { from: this.#table, version, columns: this.#columnsById };
   }
 
-  /** The same at a version at which it had this many columns: they are only ever added. */
+  /** The source at an earlier version, which had this many columns. Columns are only ever appended. */
   atEarlier(version: bigint, columns: number): QuerySource {
     const source = this.at(version);
     return columns === source.columns.size
@@ -253,8 +254,8 @@ export class TableCopy {
   }
 
   /**
-   * Keeps the rows of a version until the result is called: for a query that reads them, or for a continuation, which
-   * may be disappointed.
+   * Keeps the rows of a version until the returned function is called. A query needs them until then. For a
+   * continuation the copy may still be dropped.
    */
   hold(version: bigint, by: 'query' | 'continuation'): () => void {
     this.#held.set(version, (this.#held.get(version) ?? 0) + 1);
@@ -271,7 +272,7 @@ export class TableCopy {
     return this.#held.size > 0;
   }
 
-  /** Whether queries read it now. */
+  /** Whether queries are reading the copy. */
   get isRead(): boolean {
     return this.#readers > 0;
   }
@@ -280,7 +281,7 @@ export class TableCopy {
     return this.#tail?.version === version && this.#tail.ordinal === ordinal;
   }
 
-  /** `written`: the columns that it has cells of; null: all. */
+  /** Takes new columns of the table. `written` are the IDs of the columns whose cells are copied; null: all. */
   #takeColumns(
     change: ColumnarChange,
     { schema, schemaVersion }: TableState,
@@ -311,19 +312,19 @@ export class TableCopy {
     this.#schemaVersion = schemaVersion;
   }
 
-  /** `last`: the last part before. */
+  /** `last` is the last part that existed before. */
   #addColumns(change: ColumnarChange, added: readonly CopiedColumn[], last: number): void {
     for (const [part, ofPart] of byPart(added)) {
       if (part > last) change.run(createPart(this.#table, part, ofPart));
       else
         for (const { sql, stored } of ofPart)
-          change.run(`ALTER TABLE ${tableOf(this.#table, part)} ADD COLUMN ${sql} ${stored.sql}`);
+          change.run(`ALTER TABLE ${partTable(this.#table, part)} ADD COLUMN ${sql} ${stored.sql}`);
     }
   }
 
   async #takeChanges(change: ColumnarChange, changes: AsyncIterable<CopiedChange[]>, state: TableState): Promise<void> {
     for await (const page of changes) {
-      // A row that was added and changed since comes with its extent.
+      // A row of the tail that is not copied yet comes with its extent.
       const rows = page.filter((row) => !this.#isTail(row) || row.index < this.#tail!.rows);
       if (rows.length === 0) continue;
       this.superseded += rows.length;
@@ -346,7 +347,7 @@ export class TableCopy {
     }
   }
 
-  /** From a version on, the rows at these places are shown no more. Returns their numbers, by place. */
+  /** Ends the rows at these places at a version. Resolves to their numbers, by place. */
   async #end(change: ColumnarChange, rows: readonly Place[], version: bigint): Promise<ReadonlyMap<string, bigint>> {
     const places = `[${rows.map(({ version, ordinal, index }) => `[${version},${ordinal},${index}]`).join(',')}]`;
     const ofPlaces = `SELECT (place[1], place[2], place[3]) FROM (SELECT unnest(from_json($1, '[["BIGINT"]]')) AS place)`;
@@ -360,7 +361,7 @@ export class TableCopy {
         n,
       ]),
     );
-    // Not found by the UPDATE itself: RETURNING reads all columns of the rows beside them.
+    // Find the numbers with a query: RETURNING of the UPDATE would read all columns of neighbouring rows.
     if (numbers.size > 0)
       change.run(
         `UPDATE ${this.#table} SET until = ${version} WHERE until = ${forever} AND n IN (${[...numbers.values()].join(', ')})`,
@@ -404,7 +405,7 @@ export class TableCopy {
     );
   }
 
-  /** What is written is shown from the version of a state on. */
+  /** The target of written rows, which are visible from the version of this state on. */
   #writtenAt({ version }: TableState): WrittenTable {
     return { table: this.#table, columns: this.#written, since: version };
   }
@@ -418,7 +419,9 @@ export class TableCopy {
     return RowWriter.use(change, { ...this.#writtenAt(state), onProgress }, work);
   }
 
-  /** Writes additions to the file: without a log they are only in memory. Resolves to whether they were written. */
+  /**
+   * Writes additions to the file; without a log they are only in memory until then. Resolves to whether it wrote them.
+   */
   async save(): Promise<boolean> {
     try {
       await this.#columnar.run(`CHECKPOINT ${this.catalog}`);
@@ -426,20 +429,20 @@ export class TableCopy {
       this.#isChanged = false;
       return true;
     } catch (error) {
-      // While an export sorts rows beside the copy: a later query saves it.
+      // An export is sorting rows beside the copy. A later query saves it.
       if (!(error as Error).message.includes('other write transactions')) throw error;
       return false;
     }
   }
 
-  /** Removes rows that no query can ask for any more. */
+  /** Removes superseded rows that no held version shows, if there are many. */
   #prune(change: ColumnarChange): void {
     if (this.superseded < Math.max(supersededMin, this.rows * supersededPart)) return;
     const versions = [this.version, ...this.#held.keys()];
     const oldest = versions.reduce((least, version) => (version < least ? version : least));
     const removed = `${this.#table} WHERE until <= ${oldest}`;
     for (const part of partsBeside(this.#written))
-      change.run(`DELETE FROM ${tableOf(this.#table, part)} WHERE (n, since) IN (SELECT (n, since) FROM ${removed})`);
+      change.run(`DELETE FROM ${partTable(this.#table, part)} WHERE (n, since) IN (SELECT (n, since) FROM ${removed})`);
     change.run(`DELETE FROM ${removed}`);
     this.superseded = this.#held.size === 0 ? 0 : this.superseded / 2;
   }

@@ -1,14 +1,14 @@
 /**
- * Texts of a result as bytes. A value of JavaScript for each would take longer than to make the texts, and to join them
- * in the engine longer still: it moves them again and again. But the texts of a result mostly follow each other in
- * memory, so a few calls read all of them.
+ * Reads the texts of a result as bytes. Creating a JavaScript value for each would take longer than producing the
+ * texts. Joining them in the engine would take even longer, because it copies them again and again. But the texts of a
+ * result mostly follow each other in memory, so a few calls read all of them.
  */
 import type { DuckDBDataChunk } from '@duckdb/node-api';
 import duckdb from '@duckdb/node-bindings';
 
 /**
- * A text in a vector (`duckdb_string_t`): its length, four bytes of it, and a pointer to it; or the length and the
- * text, if that has at most 12 bytes.
+ * The layout of a text in a vector (`duckdb_string_t`): its length, its first four bytes, and a pointer to it. If the
+ * text has at most 12 bytes: its length and the text itself.
  */
 const stringBytes = 16;
 const pointerAt = 8;
@@ -16,14 +16,14 @@ const inlineAt = 4;
 const inlineMax = 12;
 
 /**
- * Calls `take` with the texts of the first column, none of which is null, one behind the other: with as many at once as
- * follow each other. The bytes are those of the chunk, and go with it.
+ * Calls `take` with the texts of the first column, in order, as runs of texts that follow each other in memory. No text
+ * may be null. The bytes belong to the chunk, and are valid as long as it exists.
  */
 export function eachRun(chunk: DuckDBDataChunk, take: (run: Buffer) => void): void {
   const rows = chunk.rowCount;
   const strings = duckdb.vector_get_data(duckdb.data_chunk_get_vector(chunk.chunk, 0), rows * stringBytes);
   const view = new DataView(strings.buffer as ArrayBuffer, strings.byteOffset, strings.byteLength);
-  // The chunk is asked after each run, so that it is there until the last has been taken.
+  // Use `chunk` in the condition, so that it stays alive until the last run has been taken.
   for (let first = 0; first < chunk.rowCount;) {
     const at = first * stringBytes;
     let length = view.getUint32(at, true);
@@ -43,7 +43,7 @@ export function eachRun(chunk: DuckDBDataChunk, take: (run: Buffer) => void): vo
   }
 }
 
-/** Addresses have 48 bits or a few more, so a double holds them. */
+/** Reads a pointer. Addresses have little more than 48 bits, so a double holds them exactly. */
 function pointer(view: DataView, at: number): number {
   return view.getUint32(at + pointerAt, true) + view.getUint32(at + pointerAt + 4, true) * 2 ** 32;
 }

@@ -1,7 +1,7 @@
-/** Filters as clients write them: conditions in JSON (docs/spec/queries.md, "filter"). */
+/** The language of filters: conditions in JSON (docs/spec/queries.md, "filter"). */
 import { malformed } from './query-error.ts';
 
-export const operators = [
+export const comparisonOperators = [
   'eq',
   'ne',
   'lt',
@@ -16,12 +16,12 @@ export const operators = [
   'isNotEmpty',
   'has',
 ] as const;
-export type Operator = (typeof operators)[number];
+export type ComparisonOperator = (typeof comparisonOperators)[number];
 
 /** Compares the cells of a column with a value, or for `in` with several. */
 export interface Comparison {
   readonly column: string;
-  readonly op: Operator;
+  readonly op: ComparisonOperator;
   /** JSON; absent for `isEmpty` and `isNotEmpty`. */
   readonly value?: unknown;
   readonly ignoreCase?: boolean;
@@ -33,16 +33,13 @@ export type Condition =
   | { readonly or: readonly Condition[] }
   | { readonly not: Condition };
 
-/**
- * How many conditions a filter may have, how deep they may be nested, and how many values all its `in` may name
- * together.
- */
+/** Limits of a filter: conditions, depth of nesting, and values in all of its `in` together. */
 const conditionsMax = 100;
 const depthMax = 10;
 const valuesMax = 2000;
 
-const withoutValue: ReadonlySet<Operator> = new Set(['isEmpty', 'isNotEmpty']);
-const withCase: ReadonlySet<Operator> = new Set(['contains', 'startsWith', 'endsWith']);
+const withoutValue: ReadonlySet<ComparisonOperator> = new Set(['isEmpty', 'isNotEmpty']);
+const withCase: ReadonlySet<ComparisonOperator> = new Set(['contains', 'startsWith', 'endsWith']);
 
 /** Reads a filter from parsed JSON. Throws QueryError with the place of the problem. */
 export function readCondition(given: unknown, place: string): Condition {
@@ -81,8 +78,9 @@ function readComparison(members: Readonly<Record<string, unknown>>, at: string):
   allowOnly(members, ['column', 'op', 'value', 'ignoreCase'], at);
   const { column, op, value, ignoreCase } = members;
   if (typeof column !== 'string') throw malformed(`${at}.column`, 'must be the ID of a column');
-  if (!operators.includes(op as Operator)) throw malformed(`${at}.op`, `must be one of ${operators.join(', ')}`);
-  const operator = op as Operator;
+  if (!comparisonOperators.includes(op as ComparisonOperator))
+    throw malformed(`${at}.op`, `must be one of ${comparisonOperators.join(', ')}`);
+  const operator = op as ComparisonOperator;
   if (withoutValue.has(operator) ? value !== undefined : value === undefined || value === null) {
     throw malformed(
       `${at}.value`,

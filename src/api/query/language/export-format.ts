@@ -1,14 +1,14 @@
-/** The formats that a table can be exported in (docs/spec/queries.md, "Exports"). */
+/** The formats of exports (docs/spec/queries.md, "Exports"). */
 export const exportFormats = ['csv', 'tsv', 'ndjson', 'json', 'parquet', 'xlsx'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
-/** What may stand between the cells of CSV that is exported. */
+/** The separators of cells in exported CSV. */
 export const csvDelimiters = [',', ';', '\t', '|'] as const;
 
 /** How CSV is written. */
 export interface CsvForm {
   readonly delimiter: (typeof csvDelimiters)[number];
-  /** Whether people open it in Excel (src/language/formats/delimited-row-writer.ts). */
+  /** Whether to write CSV for Excel (src/language/formats/excel-csv-writer.ts). */
   readonly excel: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Why a query has no answer, in the types of the interface (docs/spec/queries.md). */
+/** The error types of queries in the interface (docs/spec/queries.md). */
 export type QueryErrorType =
   | 'request_validation_error'
   | 'limit_exceeded'
@@ -11,7 +11,7 @@ export type QueryErrorType =
   | 'column_id_not_found'
   | 'column_has_invalid_value';
 
-/** An error that the client gets as it is. */
+/** An error whose type and message go to the client. */
 export class QueryError extends Error {
   override readonly name = 'QueryError';
   readonly type: QueryErrorType;
@@ -22,7 +22,7 @@ export class QueryError extends Error {
   }
 }
 
-/** A query that is malformed. The message begins with the place (`filter.and[1].op`). */
+/** The error for a malformed query. The message begins with the place of the problem (`filter.and[1].op`). */
 export function malformed(place: string, problem: string): QueryError {
   return new QueryError('request_validation_error', `${place}: ${problem}`);
 }

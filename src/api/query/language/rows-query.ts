@@ -1,4 +1,4 @@
-/** What `GET .../rows` and `POST .../query` ask of the rows of a table (docs/spec/queries.md). */
+/** The language of queries for rows: `GET .../rows` and `POST .../query` (docs/spec/queries.md). */
 import { readCondition, type Condition } from './condition.ts';
 import { malformed } from './query-error.ts';
 
@@ -20,15 +20,15 @@ export interface Aggregate {
 }
 
 export interface RowsQuery {
-  /** What comes before the names of its members in messages, such as `query.`. */
+  /** The prefix of members' names in messages, such as `query.`. */
   readonly prefix: string;
   readonly filter: Condition | null;
   readonly sort: readonly SortKey[];
   /** The columns of the answer; null: all. */
   readonly fields: readonly string[] | null;
-  /** Whether the rows that meet the filter are counted. */
+  /** Whether to count the rows that match the filter. */
   readonly count: boolean;
-  /** Rows are grouped, and the answer has the groups, if there is any of these. */
+  /** If `groupBy` or `aggregate` is not empty, the answer has groups instead of rows. */
   readonly groupBy: readonly string[];
   readonly aggregate: readonly Aggregate[];
 }
@@ -37,7 +37,7 @@ export const sortKeysMax = 16;
 export const fieldsMax = 1002;
 export const aggregatesMax = 100;
 export const nameLengthMax = 256;
-/** A column ID, or one after a minus; without U+0000. */
+/** A column ID, optionally after a minus; without U+0000. */
 // oxlint-disable-next-line no-control-regex
 export const sortKeyPattern = /^(-[^\u0000]|[^-\u0000])[^\u0000]*$/;
 
@@ -45,7 +45,7 @@ export function hasGroups({ groupBy, aggregate }: RowsQuery): boolean {
   return groupBy.length > 0 || aggregate.length > 0;
 }
 
-/** A query as it was sent: members of a body, or query parameters. Those that are absent are undefined. */
+/** A query as sent, in members of a body or in query parameters. Absent ones are undefined. */
 export interface GivenQuery {
   readonly filter?: unknown;
   readonly sort?: unknown;
@@ -55,9 +55,7 @@ export interface GivenQuery {
   readonly aggregate?: unknown;
 }
 
-/**
- * Reads a query from parsed JSON. Throws QueryError with the place of the problem; `prefix` comes before each place.
- */
+/** Reads a query from parsed JSON. Throws QueryError with the place of the problem, which begins with `prefix`. */
 export function readRowsQuery(given: GivenQuery, prefix = ''): RowsQuery {
   const query: RowsQuery = {
     prefix,
@@ -93,7 +91,7 @@ function readIds(given: unknown, place: string, max: number): string[] {
   return given as string[];
 }
 
-/** `["-amount","name"]`: a minus sorts downwards. `[{"column":"-5"}]`: an ID that begins with one. */
+/** `["-amount","name"]`: a minus sorts in descending order. `[{"column":"-5"}]`: an ID that begins with a minus. */
 function readSort(given: unknown, place: string): SortKey[] {
   if (given === undefined) return [];
   if (!Array.isArray(given)) throw malformed(place, 'must be an array of column IDs');

@@ -1,16 +1,16 @@
 /**
- * How large a query may be. What is beyond these bounds the engine plans for long, and cannot be interrupted, or it has
- * not enough memory.
+ * Limits the size of a query. Beyond these limits the engine plans for a long time without being interruptible, or runs
+ * out of memory.
  */
 import { QueryError } from '../language/query-error.ts';
 
-/** How many tables a query may name, how deep it may be nested, and how long its text for the engine may be. */
+/** Limits of the tables that a query names, of its nesting depth, and of its compiled text. */
 const tablesMax = 20;
 const depthMax = 100;
 const textMax = 4 * 1024 * 1024;
-/** The engine takes twice as long, or longer, for each of these within another. */
+/** Each of these within another at least doubles the time of the engine. */
 const costlyDepthMax = 6;
-/** How many parts it may have with what stands behind its names (scope.ts). */
+/** Limit of the parts of a query, with names replaced by what they stand for (scope.ts). */
 const partsMax = 10_000;
 
 export class Budget {
@@ -20,7 +20,7 @@ export class Budget {
   #written = 0;
   #parts = 0;
 
-  /** Does work on what is nested. */
+  /** Runs work on a nested part. Throws QueryError if it is nested too deep. */
   deeper<T>(work: () => T): T {
     this.#depth += 1;
     if (this.#depth > depthMax) throw new QueryError('query_invalid', 'The query is nested too deep.');
@@ -29,7 +29,7 @@ export class Budget {
     return done;
   }
 
-  /** Does work on a subquery, a lambda or a BETWEEN. */
+  /** Runs work on a subquery, a lambda or a BETWEEN. Throws QueryError if these are nested too deep. */
   costly<T>(work: () => T): T {
     this.#costlyDepth += 1;
     if (this.#costlyDepth > costlyDepthMax)
@@ -48,7 +48,7 @@ export class Budget {
       throw new QueryError('limit_exceeded', `The query names more than ${tablesMax} tables.`);
   }
 
-  /** Counts characters that are written more than once. */
+  /** Counts characters of the compiled text. Throws QueryError if there are too many. */
   addText(characters: number): void {
     this.#written += characters;
     if (this.#written > textMax)
@@ -63,12 +63,12 @@ export class Budget {
     if (this.#parts > partsMax) {
       throw new QueryError(
         'limit_exceeded',
-        `The query has more than ${partsMax} parts, where an alias, or a column of a subquery, counts as what it stands for.`,
+        `The query has more than ${partsMax} parts. An alias, or a column of a subquery, counts with all parts of its expression.`,
       );
     }
   }
 
-  /** Does work, and says how many parts were added. */
+  /** Runs work. Returns its result, and how many parts it added. */
   measure<T>(work: () => T): readonly [done: T, parts: number] {
     const before = this.#parts;
     return [work(), this.#parts - before];

@@ -1,13 +1,13 @@
-/** What the parser of the engine may be given: it cannot be interrupted, nor held within its memory. */
+/** Limits on SQL before DuckDB parses it. Parsing cannot be interrupted and ignores `memory_limit`. */
 import { QueryError } from '../language/query-error.ts';
 
 const bytesMax = 64 * 1024;
-/** The parser takes time by the square of these. The longest operator has 64. */
+/** Parse time is quadratic in the length of an operator. The longest operator has 64 characters. */
 const operatorsMax = 200;
-/** How many tokens a query may have when what the parser copies is written out. */
+/** Limit of the tokens of a query, counting each copy that the parser makes. */
 const tokensMax = 100_000;
 
-/** Throws QueryError. */
+/** Throws QueryError if the SQL exceeds a limit. */
 export function checkSql(sql: string): void {
   if (Buffer.byteLength(sql) > bytesMax)
     throw new QueryError('limit_exceeded', `sql: has more than ${bytesMax} bytes.`);
@@ -20,20 +20,24 @@ export function checkSql(sql: string): void {
   if (tokensOf(sql) > tokensMax)
     throw new QueryError(
       'limit_exceeded',
-      'sql: has too many parts, where what follows CASE counts for each WHEN, and a named window wherever it is used.',
+      'sql: has too many parts. The operand of CASE counts once for each WHEN, and a named window once for each use.',
     );
 }
 
 const operators = new RegExp(`[-+*/<>=~!@#%^&|\`?]{${operatorsMax + 1}}`);
 
-/** A text, a quoted name, a comment up to the end of its line, a word, or another character. */
+/** Matches a text, a quoted name, a comment up to the end of its line, a word, or another character. */
 const token = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--.*|\w+|\S/g;
 
 /**
- * The parser writes `CASE a WHEN b THEN c` as `CASE WHEN a = b THEN c`, and a window of WINDOW wherever OVER names it.
+ * Counts the tokens with copies. The parser rewrites `CASE a WHEN b THEN c` to `CASE WHEN a = b THEN c`, and copies a
+ * named window to each OVER that uses it.
  */
 function tokensOf(sql: string): number {
-  /** The CASE without their END yet; the first is the query. `operand`: the tokens between CASE and its first WHEN. */
+  /**
+   * The open CASE expressions; the first entry is the query. `operand` counts the tokens between CASE and its first
+   * WHEN.
+   */
   const open = [{ tokens: 0, operand: 0, whens: 0 }];
   let [before, uses, windowsAt] = ['', 0, Infinity];
   let at = 0;

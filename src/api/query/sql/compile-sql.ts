@@ -1,8 +1,8 @@
 /**
- * Compiles a SELECT of a team, as the tree that DuckDB parses it to, into the text that DuckDB runs. The text is
- * written anew, one kind of node at a time: a kind, a word or a member that is not known is refused. What comes from
- * the query are values, in quotes (literals.ts), and names, encoded (names.ts); all else is written here. So whatever a
- * query says, the text reads nothing but the tables that it is given.
+ * Compiles a SELECT of a team, from the syntax tree that DuckDB parses, to the text that DuckDB runs. The compiler
+ * writes the text anew, with code for each kind of node, and refuses unknown kinds, words and members. Only quoted
+ * values (literals.ts) and encoded names (names.ts) come from the query; the compiler writes everything else. So no
+ * query can read anything except the tables in `names`.
  */
 import { QueryError } from '../language/query-error.ts';
 import { Budget } from './budget.ts';
@@ -11,35 +11,35 @@ import { Expressions, withoutAlias } from './expressions.ts';
 import type { SqlParameter } from './literals.ts';
 import { functions, tableFunctions } from './functions.ts';
 import { quoteName } from './names.ts';
-import { isSet, known, list, nameOf, node, nodes, refused, take, text, type SqlNode } from './node.ts';
+import { isSet, known, list, nodeName, node, nodes, refused, take, text, type SqlNode } from './node.ts';
 import { Columns, Scope } from './scope.ts';
 
 /** A table that a query may read. */
 export interface SqlTable {
-  /** Its rows, as a query of the engine in parentheses. */
+  /** The rows of the table, as a query of the engine in parentheses. */
   readonly text: string;
   /** The names of its columns. */
   readonly columns: readonly string[];
 }
 
-/** What the names in a query mean. */
+/** Resolves the names in a query. */
 interface SqlNames {
   /** Throws QueryError if there is no such table. */
   readonly table: (name: string) => SqlTable;
-  /** The values of parameters by name; those without names are `1`, `2` and so on. */
+  /** The values of parameters by name. Parameters without names have the names `1`, `2` and so on. */
   readonly parameters: ReadonlyMap<string, SqlParameter>;
 }
 
 const groupingSetsMax = 256;
 
-/** The text that runs for what `json_serialize_sql` gave. Throws QueryError. */
+/** Compiles the tree of `json_serialize_sql` to the text to run. Throws QueryError. */
 export function compileSql(tree: SqlNode, names: SqlNames): string {
   const statements = nodes(take(tree, 'statements').statements);
   if (statements.length !== 1) throw new QueryError('query_invalid', 'There must be one statement.');
   return new Compiler(names).compile(node(take(statements[0]!, 'node').node));
 }
 
-/** A query in the text of the engine, and what is behind its columns. */
+/** A compiled query, and the sizes of its columns. */
 interface Query {
   readonly text: string;
   readonly columns: Columns;
@@ -69,7 +69,7 @@ class Compiler {
     return compiled;
   }
 
-  /** A query with its common table expressions: a SELECT, or several that are put together. */
+  /** Compiles a query with its common table expressions: a SELECT, or a set operation. */
   #query(given: SqlNode, outer: Scope): Query {
     return this.#budget.deeper(() => {
       const { type, cte_map: expressions, modifiers, ...rest } = given;
@@ -87,10 +87,10 @@ class Compiler {
     if (given['type'] === 'SELECT_NODE') return this.#select(given, modifiers, scope);
     if (modifiers.some(({ type }) => type === 'DISTINCT_MODIFIER')) throw refused('A DISTINCT of this kind');
     if (given['type'] === 'SET_OPERATION_NODE') return this.#setOperation(given, scope);
-    throw refused(`A query with ${nameOf(given)}`);
+    throw refused(`A query with ${nodeName(given)}`);
   }
 
-  /** WITH, whose expressions the scope gets. */
+  /** Compiles WITH, and adds its common table expressions to the scope. */
   #with(map: SqlNode, scope: Scope): string {
     const entries = nodes(take(map, 'map').map);
     if (entries.length === 0) return '';
@@ -106,7 +106,7 @@ class Compiler {
       const { text: body, columns } = isRecursion
         ? this.#recursion(inner, scope, text(key), name, names)
         : this.#query(inner, scope);
-      // Those after it see it, and itself only its recursion.
+      // Later expressions see this one. Its own query sees it only if it is recursive.
       scope.addTable(text(key), { name, columns: columns.renamed(names) });
       return `${name}${columnList(names)} AS (${body})`;
     });
@@ -162,7 +162,7 @@ class Compiler {
       'having',
       'qualify',
     );
-    // The names of all that follows are those of FROM, and of the items before.
+    // Compile FROM first: everything after it uses its names, and each item the names of earlier items.
     const source = node(from)['type'] === 'EMPTY' ? '' : ` FROM ${this.#from(node(from), scope)}`;
     scope.windowInput = (read) => this.#windowInput(given, read, scope);
     const columns = new Columns();
@@ -185,7 +185,7 @@ class Compiler {
     return { text: compiled, columns };
   }
 
-  /** Writes what a SELECT reads once more (`WindowInput`). The budget counts it again. */
+  /** Writes the input of a SELECT a second time (`WindowInput`). The budget counts it again. */
   #windowInput(given: SqlNode, read: readonly SqlNode[], outer: Scope): string | null {
     const {
       select_list: items,
@@ -240,15 +240,15 @@ class Compiler {
     return ` GROUP BY GROUPING SETS (${[only!, ...others].map((members) => `(${members.join(', ')})`).join(', ')})`;
   }
 
-  /** ORDER BY or LIMIT. */
+  /** Compiles ORDER BY or LIMIT. */
   #modifier(given: SqlNode, scope: Scope): string {
     if (given['type'] === 'ORDER_MODIFIER') return this.#expressions.orderBy(take(given, 'orders').orders, scope);
-    if (given['type'] !== 'LIMIT_MODIFIER') throw refused(nameOf(given));
+    if (given['type'] !== 'LIMIT_MODIFIER') throw refused(nodeName(given));
     const { limit, offset } = take(given, 'limit', 'offset');
     return `${this.#expressions.clause(' LIMIT', limit, scope)}${this.#expressions.clause(' OFFSET', offset, scope)}`;
   }
 
-  /** What a query reads, which the scope gets. */
+  /** Compiles FROM, and adds its relations to the scope. */
   #from(given: SqlNode, scope: Scope): string {
     return this.#budget.deeper(() => {
       switch (given['type']) {
@@ -282,12 +282,12 @@ class Compiler {
         case 'JOIN':
           return this.#join(given, scope);
         default:
-          throw refused(given['type'] === 'SHOW_REF' ? 'DESCRIBE, SHOW or SUMMARIZE' : nameOf(given));
+          throw refused(given['type'] === 'SHOW_REF' ? 'DESCRIBE, SHOW or SUMMARIZE' : nodeName(given));
       }
     });
   }
 
-  /** The alias of what FROM reads, which the scope gets. */
+  /** Compiles the alias of a relation in FROM, and adds the relation to the scope. */
   #relation(alias: unknown, aliases: unknown, columns: Columns, scope: Scope): string {
     const names = namesIn(aliases);
     scope.addRelation(isSet(alias) ? text(alias) : '', columns.renamed(names));
@@ -296,7 +296,7 @@ class Compiler {
 
   #table(given: SqlNode, scope: Scope): string {
     if (isSet(given['schema_name']) || isSet(given['catalog_name']))
-      throw new QueryError('query_invalid', 'There are no schemas: a table is named by its ID, or its name, alone.');
+      throw new QueryError('query_invalid', 'There are no schemas: name a table only by its ID or name.');
     const {
       table_name: name,
       alias,
@@ -332,14 +332,17 @@ class Compiler {
     return this.#query(node(take(node(given), 'node').node), scope);
   }
 
-  /** A column of the result, or several. One without a name has that of its function, as in Postgres. */
+  /**
+   * Compiles an item of the SELECT list, which may give several columns. An item without a name gets the name of its
+   * function, as in Postgres.
+   */
   #item(given: SqlNode, scope: Scope, columns: Columns): string {
     if (given['class'] === 'STAR') return this.#star(given, scope, columns);
     const { alias, unnamed } = withoutAlias(given);
     const label = alias === '' ? labelOf(unnamed) : alias;
     const [written, parts] = this.#budget.measure(() => this.#expressions.textOf(unnamed, scope));
     const name = given['class'] === 'POSITIONAL_REFERENCE' ? '*' : label === '' ? namesOf(unnamed).at(-1)! : label;
-    // The engine passes a column on as it is.
+    // A plain column costs the engine one part, whatever is behind it.
     if (label === '' && !columns.has(name)) this.#budget.addParts(1 - parts);
     if (label === 'unnest') columns.addMembers(parts);
     else columns.add(name, parts);
@@ -381,7 +384,7 @@ class Compiler {
   }
 }
 
-/** Whether any part of an expression is a name alone that is one of these, or a column by its place. */
+/** Whether any part of an expression is one of these names alone, or a column given by its position. */
 function namesOneOf(given: unknown, aliases: ReadonlySet<string>): boolean {
   if (Array.isArray(given)) return given.some((one) => namesOneOf(one, aliases));
   if (typeof given !== 'object' || given === null) return false;
@@ -391,7 +394,7 @@ function namesOneOf(given: unknown, aliases: ReadonlySet<string>): boolean {
   return Object.values(given).some((one) => namesOneOf(one, aliases));
 }
 
-/** The name of a column of the result that has none; empty for a column that keeps its own. */
+/** The name for a result column without an alias; empty if the column keeps its own name. */
 function labelOf(given: SqlNode): string {
   switch (given['class']) {
     case 'COLUMN_REF':
@@ -435,7 +438,7 @@ const setOperations: ReadonlyMap<string, readonly [word: string, suffix: string]
   ['INTERSECT', ['INTERSECT', '']],
 ]);
 
-/** Whether they are GROUP BY ALL. */
+/** Whether the handling of aggregates means GROUP BY ALL. */
 const groupings: ReadonlyMap<string, boolean> = new Map([
   ['STANDARD_HANDLING', false],
   ['FORCE_AGGREGATES', true],
@@ -446,7 +449,7 @@ const ordinalities: ReadonlyMap<string, string> = new Map([
   ['WITH_ORDINALITY', ' WITH ORDINALITY'],
 ]);
 
-/** A NATURAL join is none of them: it would compare `$rowID` and `$version`. */
+/** Without NATURAL, because it would compare `$rowID` and `$version`. */
 const joinKinds: ReadonlyMap<string, string> = new Map([
   ['REGULAR', ''],
   ['CROSS', 'CROSS '],

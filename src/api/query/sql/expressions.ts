@@ -3,14 +3,14 @@ import { QueryError } from '../language/query-error.ts';
 import type { Budget } from './budget.ts';
 import { columnText, memberText, namesOf } from './column-text.ts';
 import { functionBounds, type Literal, zoneGuard } from './function-bounds.ts';
-import { brokenWhenEmpty, copyingFunctions, functions, lambdaFunctions, operators } from './functions.ts';
+import { brokenWhenEmpty, copyingFunctions, functions, lambdaFunctions, sqlOperators } from './functions.ts';
 import { guardedCall, type Guard } from './guarded-call.ts';
 import { growthOf, lambdaGuard, parametersOf } from './lambda-bounds.ts';
 import { likeText } from './like.ts';
 import { constantText, parameterText, type SqlParameter } from './literals.ts';
 import { noFunction } from './mistakes.ts';
 import { encodeName, quoteName } from './names.ts';
-import { isSet, known, nameOf, node, nodes, refused, take, text, type SqlNode } from './node.ts';
+import { isSet, known, nodeName, node, nodes, refused, take, text, type SqlNode } from './node.ts';
 import { Scope } from './scope.ts';
 import { typeText } from './types.ts';
 import {
@@ -23,20 +23,20 @@ import {
 } from './window-bounds.ts';
 import { bounds, collations, comparisons, conjunctions, directions, exclusions, nullOrders } from './words.ts';
 
-/** What is constant if its arguments are. */
+/** Functions that are constant if their arguments are. */
 const joining: ReadonlySet<string> = new Set(['||', 'chr', 'concat']);
 
 /** Functions with a lambda whose result is a part of their list. */
 const filters: ReadonlySet<string> = new Set(['array_filter', 'list_filter']);
 
-/** How many parts a guard counts as. */
+/** The parts that a guard counts as. */
 const partsOfGuard = 10;
 
 interface ExpressionsOptions {
-  /** The values of parameters by name; those without names are `1`, `2` and so on. */
+  /** The values of parameters by name. Parameters without names have the names `1`, `2` and so on. */
   readonly parameters: ReadonlyMap<string, SqlParameter>;
   readonly budget: Budget;
-  /** The text of a query within an expression. */
+  /** Compiles a query within an expression. */
   readonly subquery: (given: unknown, scope: Scope) => string;
 }
 
@@ -44,7 +44,7 @@ export class Expressions {
   readonly #options: ExpressionsOptions;
   readonly #budget: Budget;
   readonly #used = new Set<string>();
-  /** How many lambdas are around what is written. */
+  /** How many lambdas enclose the expression that is being compiled. */
   #lambdas = 0;
 
   constructor(options: ExpressionsOptions) {
@@ -52,12 +52,12 @@ export class Expressions {
     this.#budget = options.budget;
   }
 
-  /** A parameter that has a value and that no expression named. */
+  /** The name of a parameter that has a value but that no expression uses. */
   get unusedParameter(): string | undefined {
     return [...this.#options.parameters.keys()].find((name) => !this.#used.has(name));
   }
 
-  /** ORDER BY with its keys; empty without any. */
+  /** Compiles ORDER BY; empty without keys. */
   orderBy(orders: unknown, scope: Scope): string {
     const keys = nodes(orders).map((order) => {
       const { type, null_order: nulls, expression } = take(order, 'type', 'null_order', 'expression');
@@ -67,12 +67,12 @@ export class Expressions {
     return keys.length === 0 ? '' : ` ORDER BY ${keys.join(', ')}`;
   }
 
-  /** A word with its expression; empty without one. */
+  /** A keyword with its expression; empty without one. */
   clause(word: string, condition: unknown, scope: Scope): string {
     return isSet(condition) ? `${word} ${this.textOf(node(condition), scope)}` : '';
   }
 
-  /** Expressions with commas between them. */
+  /** Expressions, separated by commas. */
   textOfAll(given: readonly SqlNode[], scope: Scope): string {
     return given.map((item) => this.textOf(item, scope)).join(', ');
   }
@@ -144,13 +144,13 @@ export class Expressions {
           return this.#operator(given, scope);
         case 'SUBQUERY':
           return this.#budget.costly(() => this.#subqueryExpression(given, scope));
-        // Where no lambda can be, the arrow is that of JSON.
+        // If no lambda can be here, the arrow is the operator of JSON.
         case 'LAMBDA': {
           const { lhs, expr } = take(given, 'lhs', 'expr');
           return this.#scalar('json_extract', [node(lhs), node(expr)], [of(lhs), of(expr)]);
         }
         default:
-          throw refused(given['class'] === 'STAR' ? '* within an expression, or COLUMNS' : nameOf(given));
+          throw refused(given['class'] === 'STAR' ? '* within an expression, or COLUMNS' : nodeName(given));
       }
     });
   }
@@ -170,7 +170,7 @@ export class Expressions {
     return written;
   }
 
-  /** A call of a function, which may be an aggregate, or be written as an operator. */
+  /** Compiles a call of a scalar function, an aggregate or an operator. */
   call(given: SqlNode, scope: Scope, allowed: ReadonlySet<string>): string {
     const {
       children,
@@ -205,15 +205,18 @@ export class Expressions {
 
   #functionOf(given: SqlNode, allowed: ReadonlySet<string>): string {
     const name = text(given['function_name']).toLowerCase();
-    // The parser writes `main` for what has a syntax of its own, such as extract(year FROM born).
+    // The parser sets the schema `main` for functions with their own syntax, such as extract(year FROM born).
     const isKnown =
       (given['schema'] === '' || given['schema'] === 'main') &&
-      (allowed.has(name) || (allowed === functions && operators.has(name)));
+      (allowed.has(name) || (allowed === functions && sqlOperators.has(name)));
     if (!isKnown) throw new QueryError('query_invalid', noFunction(String(given['function_name'])));
     return name;
   }
 
-  /** A call of a function that has a bound. Other calls of it are refused, or written with a guard. */
+  /**
+   * Compiles a call of a function with a bound: throws QueryError if literals exceed it, or adds a guard if that is not
+   * known yet.
+   */
   #scalar(name: string, given: readonly SqlNode[], texts: readonly string[]): string {
     const literals = given.map((value) => this.#literal(value));
     const call = (...places: readonly string[]): string => callText(name, places.join(', '));
@@ -234,8 +237,8 @@ export class Expressions {
   }
 
   /**
-   * An aggregate, or a window, cannot be guarded: of those with a bound only these may run whose literals show that
-   * they are within it.
+   * Checks an aggregate or a window function with a bound. It cannot have a guard, so it may only run if its literals
+   * show that it stays within the bound.
    */
   #checkAggregate(name: string, given: readonly SqlNode[]): void {
     const guard =
@@ -248,7 +251,9 @@ export class Expressions {
       throw refused(`DISTINCT, ORDER BY, FILTER, OVER or a name of an argument with the function ${name}`);
   }
 
-  /** Whether an argument certainly has the same value for each row: a literal, or what casts and joins literals. */
+  /**
+   * Whether an argument certainly has the same value for each row: a literal, or casts and concatenations of literals.
+   */
   #isConstant(given: SqlNode): boolean {
     if (given['class'] === 'CAST') return this.#isConstant(node(given['child']));
     if (given['class'] === 'FUNCTION')
@@ -276,7 +281,7 @@ export class Expressions {
     return children.map((child, at) => values[at] ?? this.#lambda(child, scope, parts)).join(', ');
   }
 
-  /** A call of a function with a lambda, with a guard if the lambda may make more than its elements have. */
+  /** Compiles a call with a lambda. Adds a guard if the results may be larger than the elements. */
   #lambdaCall(name: string, elements: SqlNode, lambda: SqlNode, scope: Scope): string {
     const [written, parts] = this.#budget.measure(() => this.#argument(elements, scope));
     const { alias, unnamed } = withoutAlias(elements);
@@ -311,7 +316,7 @@ export class Expressions {
     return `(lambda ${names.join(', ')}: ${body})`;
   }
 
-  /** `parts`: of what its parameters stand for. */
+  /** Compiles a lambda. `parts` is the size of the values that its parameters stand for. */
   #lambdaParts(
     given: SqlNode,
     outer: Scope,
@@ -319,7 +324,7 @@ export class Expressions {
   ): { readonly names: readonly string[]; readonly body: string } {
     const { lhs, expr } = take(given, 'lhs', 'expr');
     const left = node(lhs);
-    // Several parameters come as a row.
+    // The tree has several parameters as a row.
     const parameters =
       left['class'] === 'FUNCTION' && left['function_name'] === 'row' ? nodes(left['children']) : [left];
     const scope = new Scope(outer);
@@ -389,7 +394,7 @@ export class Expressions {
     return `"${name}"(${within})${filtered} OVER (${partition}${this.orderBy(orders, scope)}${frame}${known(exclusions, excluded, 'The window')})`;
   }
 
-  /** The arguments of an aggregate that copies them for parts of a window. */
+  /** Compiles the arguments of an aggregate that copies them for parts of a window. */
   #copied(name: string, given: readonly SqlNode[], scope: Scope): string {
     return this.#measured(name, given, scope, (value) => {
       const input = scope.windowInput?.([value]) ?? null;
@@ -397,7 +402,7 @@ export class Expressions {
     });
   }
 
-  /** The arguments of an aggregate whose result has all values of a frame. */
+  /** Compiles the arguments of an aggregate whose result contains all values of a frame. */
   #gathered(
     name: string,
     given: readonly SqlNode[],
@@ -414,8 +419,8 @@ export class Expressions {
   }
 
   /**
-   * Arguments of which those that are no constants have a guard, for which something is measured before the window
-   * runs.
+   * Compiles arguments. Each one that is not constant gets a guard. The guard compares a number that a subquery
+   * measures before the window runs.
    */
   #measured(
     name: string,
@@ -429,7 +434,7 @@ export class Expressions {
         if (alias !== '') throw refused(`OVER with a name of an argument of the function ${name}`);
         const written = this.textOf(unnamed, scope);
         const isConstant = this.#isConstant(unnamed);
-        // How many rows it keeps, or what it puts between texts, must be a literal.
+        // The number of rows to keep, or the separator of texts, must be a literal.
         if (at > 0 && isConstant) return written;
         this.#budget.addParts(partsOfGuard);
         const [measured, guard] = measure(unnamed);
@@ -442,7 +447,7 @@ export class Expressions {
       .join(', ');
   }
 
-  /** How many rows a frame has at most; null if that is not known. */
+  /** The maximum number of rows of a frame; null if it is unknown. */
   #width(start: readonly [unknown, unknown], end: readonly [unknown, unknown]): number | null {
     const [from, to] = [start, end].map(([kind, distance]) => {
       if (kind === 'CURRENT_ROW_ROWS') return 0;
@@ -456,7 +461,7 @@ export class Expressions {
   #frame(start: readonly [unknown, unknown], end: readonly [unknown, unknown], scope: Scope): string {
     const [from, to] = [start, end].map(([kind, distance]) => {
       const bound = known(bounds, kind, 'The window');
-      if (bound.isExpression !== isSet(distance)) throw refused('A window that is written so');
+      if (bound.isExpression !== isSet(distance)) throw refused('A window frame of this form');
       return {
         unit: bound.unit,
         text: `${bound.isExpression ? `${this.textOf(node(distance), scope)} ` : ''}${bound.text}`,
@@ -490,12 +495,12 @@ export class Expressions {
         return `(${first} NOT IN (${rest.join(', ')}))`;
       case 'ARRAY_EXTRACT':
         return `(${first})[${rest.join()}]`;
-      // A bound that is left out is an empty list.
+      // The tree has an empty list for an omitted bound.
       case 'ARRAY_SLICE':
         return `(${first})[${rest.map((bound, at) => bound ?? (at === 1 && rest.length === 3 ? '-' : '')).join(':')}]`;
       case 'STRUCT_EXTRACT': {
         const name = textOfConstant(operands[1]!);
-        if (name === null) throw refused('A member that is named so');
+        if (name === null) throw refused('A member name of this form');
         return memberText(String(first), name);
       }
       default:
@@ -509,7 +514,7 @@ export class Expressions {
   }
 
   #refuseOperator(given: SqlNode): never {
-    throw refused(`The operator ${nameOf(given)}`);
+    throw refused(`The operator ${nodeName(given)}`);
   }
 
   #subqueryExpression(given: SqlNode, scope: Scope): string {
@@ -528,7 +533,7 @@ export class Expressions {
   }
 }
 
-/** Null if it is no text. */
+/** The text of a constant; null if the node is not a constant text. */
 function textOfConstant(given: SqlNode): string | null {
   const { type, value } = given['class'] === 'CONSTANT' ? node(given['value']) : {};
   return typeof value === 'string' && node(type)['id'] === 'VARCHAR' ? value : null;
@@ -539,30 +544,30 @@ function literalOf(constant: SqlNode): Literal {
   const { type, is_null: isNull, value } = constant;
   if (isNull === true) return null;
   if (node(type)['id'] === 'VARCHAR' || typeof value === 'boolean') return value as string | boolean;
-  // Numbers of the tree are texts; those of a decimal have no point.
+  // The tree has numbers as texts. A decimal's text has no point, so its value is unknown here.
   const number = Number(value);
   return node(type)['id'] === 'DECIMAL' || Number.isNaN(number) ? undefined : number;
 }
 
-/** The name of a member as the engine has it. */
+/** A constant whose text, the name of a member, is encoded for the engine. */
 function withEncodedText(given: SqlNode): SqlNode {
   const name = textOfConstant(given);
   return name === null ? given : { ...given, value: { ...node(given['value']), value: encodeName(name) } };
 }
 
-/** An expression, and its name. That is an alias, or the name of an argument. */
+/** Splits an expression from its alias, which may be the name of an argument. */
 export function withoutAlias(given: SqlNode): { readonly alias: string; readonly unnamed: SqlNode } {
   return { alias: text(given['alias'] ?? ''), unnamed: { ...given, alias: '' } };
 }
 
 function positionOf(index: unknown): string {
-  if (!/^\d{1,4}$/.test(text(index))) throw refused('A place that is written so');
+  if (!/^\d{1,4}$/.test(text(index))) throw refused('A position of this form');
   return text(index);
 }
 
 /**
- * A condition that is never null, in a form that the engine does not simplify: in columns that are all null, it takes
- * `a IS DISTINCT FROM 1 OR a = 2` for false.
+ * Wraps a condition that is never null, so that the engine does not simplify it. In columns that are all null, the
+ * engine evaluates `a IS DISTINCT FROM 1 OR a = 2` to false.
  */
 function unsimplified(condition: string): string {
   return `coalesce(${condition}, false)`;

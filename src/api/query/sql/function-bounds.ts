@@ -1,15 +1,16 @@
 /**
- * Bounds on the functions whose result, time or stack grows faster than their arguments. DuckDB checks the memory limit
- * and interrupts between chunks of rows, not within one call. So a call that multiplies is checked before it runs:
+ * Bounds on functions whose result, time or stack grows faster than their arguments. DuckDB checks the memory limit and
+ * interrupts between chunks of rows, not within a call. So such a call is checked before it runs:
  *
  * * A call whose arguments are literals is checked while the query is compiled.
  * * Any other call becomes `CASE WHEN <beyond the bound> THEN error(...) ELSE <the call> END` (guarded-call.ts).
  *
- * A function that only adds up, such as `concat`, has no bound here: the query and the cells bound its arguments.
+ * A function whose result is as long as its arguments together, such as `concat`, needs no bound: the limits of queries
+ * and cells bound its arguments.
  */
 import { QueryError } from '../language/query-error.ts';
 import { words } from './functions.ts';
-import { bytesOf, type Guard } from './guarded-call.ts';
+import { byteLengthSql, type Guard } from './guarded-call.ts';
 import { quoteText } from './literals.ts';
 
 /** The value of an argument that is a literal or a parameter; undefined for any other expression. */
@@ -23,38 +24,38 @@ type FunctionBound = (call: {
 }) => Guard | null;
 
 /**
- * The most bytes of a text that a function makes of a number, such as `repeat`. A chunk of 2,048 such texts takes 128
- * MiB.
+ * Limit of a text whose length depends on a number, such as the one of `repeat`, in bytes. A chunk of 2,048 such texts
+ * takes 128 MiB.
  */
 export const madeTextMax = 64 * 1024;
-/** The most elements of a list that a function makes of a number, such as `range`. */
+/** Limit of a list whose length depends on a number, such as the one of `range`, in elements. */
 const madeListMax = 10_000;
-/** The same within a lambda, which runs for each element of a list. */
+/** The limits within a lambda, which runs for each element of a list. */
 const madeTextMaxInLambda = 1024;
 const madeListMaxInLambda = 100;
 /**
- * The most bytes of a text that a function makes by replacing or joining, and of the argument of a function whose
- * result is several times as long.
+ * Limit of a text from replacing or joining, and of the argument of a function whose result is several times as long,
+ * in bytes.
  */
 export const joinedTextMax = 1024 * 1024;
 const joinedTextMaxInLambda = 64 * 1024;
 const joinedMax = (isInLambda: boolean): number => (isInLambda ? joinedTextMaxInLambda : joinedTextMax);
 const inLambda = (isInLambda: boolean): string => (isInLambda ? ' in a lambda' : '');
-/** The most steps in which a text is looked for in another: their lengths in bytes, multiplied. */
+/** Limit of the steps of a search for a text in another: the product of their lengths in bytes. */
 const searchMax = 10_000_000;
-/** The longest text for which a search in any cell stays within `searchMax`, in bytes. */
+/** A search for a text up to this length stays within `searchMax` in any cell, in bytes. */
 const soughtLiteralMax = 32;
-/** The most steps in which two texts are compared: their lengths in bytes, multiplied. */
+/** Limit of the steps of a comparison of two texts: the product of their lengths in bytes. */
 const comparedMax = 250_000;
-/** The most bytes of a pattern. */
+/** Limit of a pattern, in bytes. */
 const patternMax = 1000;
-/** The most steps in which a pattern of LIKE or GLOB is matched: DuckDB tries each place for each wildcard. */
+/** Limit of the steps of matching LIKE or GLOB: DuckDB tries each position for each wildcard. */
 const matchMax = 100_000_000;
-/** The most `*` and `..` in a path of JSON. */
+/** Limit of `*` and `..` in a JSON path. */
 const pathWildcardsMax = 3;
 /**
- * The most rows that an aggregate keeps, such as `max(a, n)`, and that `approx_top_k` counts, which takes as many steps
- * for each row.
+ * Limits of the rows that an aggregate such as `max(a, n)` keeps, and of the values that `approx_top_k` counts, which
+ * takes that many steps for each row.
  */
 const keptMax = 10_000;
 const topMax = 100;
@@ -69,7 +70,7 @@ function beyond(message: string): QueryError {
 const isShort = (literal: Literal, bytesMax: number): boolean =>
   literal === null || (literal !== undefined && Buffer.byteLength(String(literal)) <= bytesMax);
 
-/** A text that is made of a number. */
+/** A text that is repeated a number of times. */
 const repeated: FunctionBound = ({ name, literals: [text, times], isInLambda }) => {
   const bytesMax = isInLambda ? madeTextMaxInLambda : madeTextMax;
   const message = `${name} makes a text or list of more than ${bytesMax} bytes${inLambda(isInLambda)}.`;
@@ -78,10 +79,10 @@ const repeated: FunctionBound = ({ name, literals: [text, times], isInLambda }) 
     if (Buffer.byteLength(String(text)) * Number(times) > bytesMax) throw beyond(message);
     return null;
   }
-  return { isBeyond: (first, second) => `${bytesOf(first!)} * CAST(${second} AS DOUBLE) > ${bytesMax}`, message };
+  return { isBeyond: (first, second) => `${byteLengthSql(first!)} * CAST(${second} AS DOUBLE) > ${bytesMax}`, message };
 };
 
-/** A text whose length is an argument. */
+/** A text whose length is the second argument. */
 const lengthened: FunctionBound = ({ name, literals: [, length], isInLambda }) => {
   const most = isInLambda ? madeTextMaxInLambda : madeTextMax;
   const message = `${name} makes a text with a length of more than ${most}${inLambda(isInLambda)}.`;
@@ -91,15 +92,16 @@ const lengthened: FunctionBound = ({ name, literals: [, length], isInLambda }) =
 };
 
 /**
- * What an element may have that a list repeats, in bytes, without a bound on how often: about as much as a number
- * takes, or the place of a text.
+ * An element up to this size may be repeated without limit, in bytes: it takes about as much memory as a number, or as
+ * the pointer to a text.
  */
 export const freeElementBytes = 32;
 
-/** The bytes of an element beyond those that are free. */
-const bytesBeyondFree = (place: string): string => `greatest(coalesce(${bytesOf(place)}, 0) - ${freeElementBytes}, 0)`;
+/** The bytes of an element beyond `freeElementBytes`. */
+const bytesBeyondFree = (place: string): string =>
+  `greatest(coalesce(${byteLengthSql(place)}, 0) - ${freeElementBytes}, 0)`;
 
-/** A list whose length is an argument, filled with a value. */
+/** A list whose length is the second argument, filled with a value. */
 const resized: FunctionBound = ({ name, literals: [, length, value], isInLambda }) => {
   const most = isInLambda ? madeListMaxInLambda : madeListMax;
   const longest = isInLambda ? madeTextMaxInLambda : madeTextMax;
@@ -114,13 +116,13 @@ const resized: FunctionBound = ({ name, literals: [, length, value], isInLambda 
   };
 };
 
-/** A list of elements of another, each as often as its place is named. */
+/** A list that selects elements of another by their positions, which may be repeated. */
 const selected: FunctionBound = ({ name, isInLambda }) => {
   const most = isInLambda ? madeTextMaxInLambda : madeTextMax;
   return {
     isBeyond: (elements, places) => {
       const bytes = `list_sum(list_transform(${places}, (lambda _w: ${bytesBeyondFree(`list_extract(${elements}, TRY_CAST(_w AS BIGINT))`)})))`;
-      return `${bytes} > ${most} + 2 * coalesce(list_sum(list_transform(${elements}, (lambda _w: ${bytesOf('_w')}))), 0)`;
+      return `${bytes} > ${most} + 2 * coalesce(list_sum(list_transform(${elements}, (lambda _w: ${byteLengthSql('_w')}))), 0)`;
     },
     message: `${name} repeats elements to more than ${most} bytes beyond twice what the list has${inLambda(isInLambda)}.`,
   };
@@ -136,7 +138,7 @@ const ranged: FunctionBound = ({ name, literals, isInLambda }) => {
     if (step !== 0 && (stop - start) / step > most) throw beyond(message);
     return null;
   }
-  // The arguments are integers, or two moments and an interval: which of them, only the engine knows.
+  // The arguments are integers, or two moments and an interval. Only the engine knows which.
   const number = (place: string): string => `TRY_CAST(CAST(${place} AS VARCHAR) AS DOUBLE)`;
   const moment = (place: string): string => `epoch(TRY_CAST(CAST(${place} AS VARCHAR) AS TIMESTAMP))`;
   const interval = (place: string): string => `epoch(TRY_CAST(CAST(${place} AS VARCHAR) AS INTERVAL))`;
@@ -151,11 +153,11 @@ const ranged: FunctionBound = ({ name, literals, isInLambda }) => {
   };
 };
 
-/** A text in which another is looked for. */
+/** A search for one text in another. */
 const searched: FunctionBound = ({ name, literals: [, sought] }) => {
   if (sought !== undefined && isShort(sought, soughtLiteralMax)) return null;
   return {
-    isBeyond: (text, place) => `${bytesOf(text!)} * ${bytesOf(place!)} > ${searchMax}`,
+    isBeyond: (text, place) => `${byteLengthSql(text!)} * ${byteLengthSql(place!)} > ${searchMax}`,
     message: `${name} looks for a text that is too long: the bytes of both, multiplied, are more than ${searchMax}.`,
   };
 };
@@ -171,7 +173,7 @@ const replaced: FunctionBound = ({ name, literals: [, from, to], isInLambda }) =
     return null;
   return {
     isBeyond: (text, old, new_) => {
-      // First the most that it could be, then the number of places.
+      // Check the maximum first, then count the matches.
       const most = `strlen(${text}) * CAST(strlen(${new_}) AS DOUBLE) / greatest(strlen(${old}), 1) > ${bytesMax}`;
       const places = `(strlen(${text}) - strlen(replace(${text}, ${old}, ''))) / greatest(strlen(${old}), 1)`;
       return `(strlen(${text}) * CAST(strlen(${old}) AS DOUBLE) > ${searchMax} OR (${most} AND ${places} * strlen(${new_}) > ${bytesMax}))`;
@@ -180,15 +182,18 @@ const replaced: FunctionBound = ({ name, literals: [, from, to], isInLambda }) =
   };
 };
 
-/** A regular expression, which is the second argument. */
+/** A regular expression as the second argument. */
 const matched: FunctionBound = ({ name, literals: [, pattern] }) => {
   const message = `${name} has a pattern of more than ${patternMax} bytes.`;
-  if (pattern === undefined) return { isBeyond: (_text, place) => `${bytesOf(place!)} > ${patternMax}`, message };
+  if (pattern === undefined) return { isBeyond: (_text, place) => `${byteLengthSql(place!)} > ${patternMax}`, message };
   if (!isShort(pattern, patternMax)) throw beyond(message);
   return null;
 };
 
-/** The longest result of `regexp_replace` as if it replaced at each character, in so many times that of `replace`. */
+/**
+ * The limit for `regexp_replace`, as a multiple of the limit for `replace`: it is computed as if each character were
+ * replaced.
+ */
 const replacedByPatternTimes = 4;
 
 const replacedByPattern: FunctionBound = (call) => {
@@ -197,55 +202,55 @@ const replacedByPattern: FunctionBound = (call) => {
   const bytesMax = replacedByPatternTimes * joinedMax(call.isInLambda);
   return {
     isBeyond: (text, pattern, new_) =>
-      `(${bytesOf(pattern!)} > ${patternMax} OR (strlen(${text}) + 1) * CAST(strlen(${new_}) AS DOUBLE) > ${bytesMax})`,
+      `(${byteLengthSql(pattern!)} > ${patternMax} OR (strlen(${text}) + 1) * CAST(strlen(${new_}) AS DOUBLE) > ${bytesMax})`,
     message: `${call.name} could make a text of more than ${bytesMax} bytes${inLambda(call.isInLambda)}, or has a pattern of more than ${patternMax}.`,
   };
 };
 
-/** Two texts whose difference is measured. */
+/** A measure of the difference of two texts. */
 const compared: FunctionBound = ({ name, literals: [first, second] }) => {
   const message = `${name} compares texts that are too long: their bytes, multiplied, are more than ${comparedMax}.`;
   return first === null || second === null
     ? null
-    : { isBeyond: (a, b) => `${bytesOf(a!)} * ${bytesOf(b!)} > ${comparedMax}`, message };
+    : { isBeyond: (a, b) => `${byteLengthSql(a!)} * ${byteLengthSql(b!)} > ${comparedMax}`, message };
 };
 
-/** A function whose result is several times as long as its argument. */
+/** A function whose result is several times as long as its argument. The argument is limited. */
 const encoded: FunctionBound = ({ name, literals: [text], isInLambda }) => {
   const bytesMax = joinedMax(isInLambda);
   return text === undefined
     ? {
-        isBeyond: (place) => `${bytesOf(place!)} > ${bytesMax}`,
-        message: `${name} is of a text of more than ${bytesMax} bytes${inLambda(isInLambda)}.`,
+        isBeyond: (place) => `${byteLengthSql(place!)} > ${bytesMax}`,
+        message: `${name} gets a text of more than ${bytesMax} bytes${inLambda(isInLambda)}.`,
       }
     : null;
 };
 
-/** The elements of a list as one text. */
+/** The elements of a list, joined to one text. */
 const joined: FunctionBound = ({ name, isInLambda }) => ({
   isBeyond: (elements, separator) =>
-    `coalesce(list_sum(list_transform(${elements}, (lambda _w: strlen(CAST(_w AS VARCHAR))))), 0) + len(${elements}) * ${bytesOf(separator ?? "''")} > ${joinedMax(isInLambda)}`,
+    `coalesce(list_sum(list_transform(${elements}, (lambda _w: strlen(CAST(_w AS VARCHAR))))), 0) + len(${elements}) * ${byteLengthSql(separator ?? "''")} > ${joinedMax(isInLambda)}`,
   message: `${name} makes a text of more than ${joinedMax(isInLambda)} bytes${inLambda(isInLambda)}.`,
 });
 
-/** A width or precision of four digits, or one that is an argument, of `printf` and of `format`. */
+/** Matches a width or precision in a format of `printf` or `format` that has four digits, or that is an argument. */
 const wideFormat = String.raw`%[-+ #0\d.$]*(\*|\d{4})|\{\d*:[^{}]*(\d{4}|\{)`;
 
-/** Each place may take each argument, padded to a width of three digits. */
+/** A formatted text. Each placeholder may contain each argument, padded to a width of three digits. */
 const formatted: FunctionBound = ({ name, isInLambda }) => ({
   isBeyond: (text, ...values) => {
-    const bytes = ['1000', ...values.map((value) => `coalesce(${bytesOf(value)}, 0)`)].join(' + ');
+    const bytes = ['1000', ...values.map((value) => `coalesce(${byteLengthSql(value)}, 0)`)].join(' + ');
     return `(regexp_matches(${text}, ${quoteText(wideFormat)}) OR strlen(${text}) + (${countOf(text!, '{')} + ${countOf(text!, '%')}) * CAST(${bytes} AS DOUBLE) > ${joinedMax(isInLambda)})`;
   },
   message: `${name} makes a text of more than ${joinedMax(isInLambda)} bytes${inLambda(isInLambda)}, or has a width of more than three digits.`,
 });
 
 /**
- * The most bytes of the name of a time zone, and of a text with one. DuckDB compares a name that it does not know with
- * all that it knows, by `levenshtein`: 1,000 bytes take 6 ms.
+ * Limit of the name of a time zone, and of a text with one, in bytes. DuckDB compares an unknown name with all known
+ * ones by `levenshtein`: 1,000 bytes take 6 ms.
  */
 const zoneMax = 100;
-/** The same for a list or row of several texts. */
+/** The limit for a list or row of several such texts. */
 const zonesMax = 64 * 1024;
 
 /** An argument that is the name of a time zone, or a text with one. */
@@ -254,14 +259,14 @@ const zoned =
   ({ name, literals }) => {
     const message = `${name} has a time zone, or a text with one, of more than ${zoneMax} bytes.`;
     const literal = literals[at];
-    if (literal === undefined) return { isBeyond: (...places) => `${bytesOf(places[at]!)} > ${zoneMax}`, message };
+    if (literal === undefined)
+      return { isBeyond: (...places) => `${byteLengthSql(places[at]!)} > ${zoneMax}`, message };
     if (!isShort(literal, zoneMax)) throw beyond(message);
     return null;
   };
 
 /**
- * The guard of a cast to a type that has time zones; null if it needs none. A text that is too long for a moment is
- * NULL if the cast is tried.
+ * The guard of a cast to a type with time zones; null if it needs none. TRY_CAST of a text that is too long gives NULL.
  */
 export function zoneGuard(type: string, literal: Literal, isTried: boolean): Guard | null {
   if (!type.includes(zonedType) || (literal !== undefined && isShort(literal, zoneMax))) return null;
@@ -289,8 +294,8 @@ const pathed: FunctionBound = ({ name, literals: [, path] }) => {
 };
 
 /**
- * An aggregate that keeps as many rows as its argument at a place says. It has no guard at run time, because it is not
- * called once for each row.
+ * An aggregate that keeps the number of rows given by the argument at this position. It can have no guard at run time,
+ * because it is not called for each row.
  */
 const kept =
   (at: number, most: number): FunctionBound =>
@@ -301,13 +306,13 @@ const kept =
     return null;
   };
 
-/** The steps in which a pattern with these wildcards is matched. Those at its end take none. */
+/** The steps of matching a pattern with these wildcards. Wildcards at its end take none. */
 const stepsOf = (text: string, pattern: string, wildcard: string): string => {
   const begin = `rtrim(${pattern}, ${quoteText(wildcard)})`;
   return `pow(strlen(${text}) + 1, ${countOf(begin, wildcard)}) * strlen(${pattern})`;
 };
 
-/** A pattern of LIKE or GLOB. `like.ts` writes most patterns that are literals in another way. */
+/** A pattern of LIKE or GLOB. `like.ts` compiles most literal patterns in another way. */
 const wildcards =
   (wildcard: string): FunctionBound =>
   ({ literals: [, pattern] }) => {
@@ -323,7 +328,7 @@ const wildcards =
     };
   };
 
-/** How many groups of a wildcard a pattern has before its end. */
+/** The number of groups of a wildcard in a pattern, without the one at its end. */
 export function wildcardsIn(pattern: string, wildcard: string): number {
   return (
     pattern
@@ -334,8 +339,7 @@ export function wildcardsIn(pattern: string, wildcard: string): number {
 }
 
 /**
- * The bounds of functions that have one. A call with fewer arguments than stated has none: it is a mistake, or it is
- * harmless.
+ * The functions with a bound. A call with fewer arguments than `argumentsMin` needs none: it is a mistake or harmless.
  */
 const bounded: readonly (readonly [names: string, argumentsMin: number, bound: FunctionBound])[] = [
   ['repeat', 2, repeated],
@@ -370,7 +374,7 @@ const bounded: readonly (readonly [names: string, argumentsMin: number, bound: F
   ['approx_top_k', 2, kept(1, topMax)],
 ];
 
-/** The bound of each function that has one. */
+/** The bounds by the names of their functions. */
 export const functionBounds: ReadonlyMap<string, FunctionBound> = new Map(
   bounded.flatMap(([names, argumentsMin, bound]) => {
     return words(names).map((name): [string, FunctionBound] => [

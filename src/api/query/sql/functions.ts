@@ -1,10 +1,10 @@
 /**
- * The functions that SQL of a team may use: those that compute something from their arguments. All others are refused,
- * also those of later versions of DuckDB: what reads files, settings, variables, sequences, the catalogue, the session
- * or the plan, what waits, writes logs, runs text as SQL, or takes the name of a function as a text; and what no guard
- * can bound, of which there is little use: `reservoir_quantile`, whose sample may be of any size; `json_contains` and
- * `json_merge_patch`, which overflow the stack by JSON that is nested deep; and `list_reduce`, which can double a value
- * for each element. The bounds of those that are allowed are in function-bounds.ts.
+ * The functions that SQL of a team may use: functions that compute a value from their arguments. All other functions
+ * are refused, including new ones of later versions of DuckDB. Refused are functions that read files, settings,
+ * variables, sequences, the catalogue, the session or the plan, that wait, write logs, run text as SQL, or take the
+ * name of a function as a text. Also refused are a few that no guard can bound: `reservoir_quantile`, whose sample can
+ * have any size; `json_contains` and `json_merge_patch`, which overflow the stack on deeply nested JSON; and
+ * `list_reduce`, which can double a value for each element. function-bounds.ts has the bounds of allowed functions.
  */
 
 /** The words of a text with white space between them. */
@@ -65,11 +65,11 @@ export const functions: ReadonlySet<string> = new Set([
 ]);
 
 /** Functions that are written as operators. */
-export const operators: ReadonlySet<string> = new Set(
+export const sqlOperators: ReadonlySet<string> = new Set(
   words('+ - * / // % ** ^ || & | << >> ~ @ ^@ ~~ !~~ ~~* !~~* ~~~ @> <@ && ->>'),
 );
 
-/** Functions that may stand where a table does. */
+/** Functions that may be used like a table. */
 export const tableFunctions: ReadonlySet<string> = new Set(['unnest', 'range', 'generate_series']);
 
 /** Functions whose arguments may be lambdas. */
@@ -77,7 +77,7 @@ export const lambdaFunctions: ReadonlySet<string> = new Set(
   words(`apply array_apply array_filter array_transform list_apply list_filter list_transform`),
 );
 
-/** Functions that the engine writes out, with an argument in several places, three at most. */
+/** Functions that the engine expands, with an argument in up to three places. */
 export const copyingFunctions: ReadonlySet<string> = new Set(
   words(
     `array_pop_back array_to_string fmod json_group_array json_group_object map_contains_entry nullif round_even roundbankers split_part wavg weighted_avg`,
@@ -85,8 +85,8 @@ export const copyingFunctions: ReadonlySet<string> = new Set(
 );
 
 /**
- * Functions whose result is broken when it is an empty list of lists: DuckDB 1.5.5 fails with an internal error, and
- * its process must end, when such a result is cast to text. A slice of the whole list is sound.
+ * Functions whose result is broken if it is an empty list of lists: casting it to text gives an internal error in
+ * DuckDB 1.5.5, after which the process must end. A slice of the whole list is sound.
  */
 export const brokenWhenEmpty: ReadonlySet<string> = new Set(
   words(`array_intersect array_select array_where list_intersect list_select list_where`),

@@ -1,18 +1,18 @@
-/** Calls of functions that are checked while they run. */
+/** Function calls that are checked at run time. */
 import { quoteText } from './literals.ts';
 
 /** A check of one call at run time. */
 export interface Guard {
-  /** True for arguments beyond the bound, in SQL. `places`: the arguments in SQL. */
+  /** The SQL condition that is true if the arguments exceed the bound. `places` are the arguments in SQL. */
   readonly isBeyond: (...places: readonly string[]) => string;
-  /** What the client is told; null: the call is NULL instead. */
+  /** The error message for the client; null: the call gives NULL instead of an error. */
   readonly message: string | null;
 }
 
 /** The bytes of a value as a text, in SQL. */
-export const bytesOf = (place: string): string => `strlen(CAST(${place} AS VARCHAR))`;
+export const byteLengthSql = (place: string): string => `strlen(CAST(${place} AS VARCHAR))`;
 
-/** What the error of a guard begins with, by which it is told from other errors of a query. */
+/** The prefix of the errors of guards, which distinguishes them from other errors. */
 const mark = 'limit_exceeded: ';
 
 /** The message of a guard in an error of the engine; null in any other error. */
@@ -21,20 +21,20 @@ export function beyondBound(error: string): string | null {
   return at < 0 ? null : error.slice(at + mark.length).split('\n')[0]!;
 }
 
-/** A name that no column or parameter of a query has (names.ts). */
+/** A name that no column or parameter of a query can have (names.ts). */
 const row = '_v';
 
 /** An argument of a call, in SQL. */
 interface Argument {
   readonly text: string;
-  /** Whether it has the same value for each row. Some functions demand that of their options. */
+  /** Whether the argument has the same value for each row. Some functions require that of their options. */
   readonly isConstant: boolean;
 }
 
 /**
- * A call with its guard. A lambda over a list of one row names the arguments, so each is computed once: if it stood in
- * the condition and in the call, a random one could pass the condition with another value, and nested calls would
- * double.
+ * A call with its guard. A lambda over a list of one row names the arguments, so that each is computed once. If an
+ * argument were in the condition and in the call, a random one could pass the condition with another value, and nested
+ * calls would double.
  */
 export function guardedCall(
   given: readonly Argument[],

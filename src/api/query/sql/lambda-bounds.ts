@@ -1,7 +1,7 @@
 /**
- * Bounds on functions with a lambda, such as `list_transform`. The lambda runs for each element, and what it takes from
- * outside comes once for each: `list_transform(range(5000), x -> long)` copies `long` 5,000 times for each row. A
- * lambda that makes nothing but what is about as long as its element has no bound.
+ * Bounds on functions with a lambda, such as `list_transform`. The lambda runs for each element, and copies outer
+ * values each time: `list_transform(range(5000), x -> long)` copies `long` 5,000 times for each row. A lambda whose
+ * results are about as long as the elements needs no bound.
  */
 import { freeElementBytes, functionBounds, joinedTextMax, madeTextMax } from './function-bounds.ts';
 import type { Guard } from './guarded-call.ts';
@@ -9,28 +9,28 @@ import { lambdaFunctions, words } from './functions.ts';
 import { list, node, nodes, text, type SqlNode } from './node.ts';
 
 /**
- * The most bytes that the results of a lambda for one list may have beyond twice what its elements have, and some for
- * each. A chunk of 2,048 such lists takes 128 MiB.
+ * Limit of the results of a lambda for one list, in bytes beyond twice the elements and a few bytes for each. A chunk
+ * of 2,048 such lists takes 128 MiB.
  */
 const grownMax = madeTextMax;
 /**
- * The most bytes of values from outside that a lambda copies for one list. They are copied for a chunk of lists at
- * once, which cannot be interrupted.
+ * Limit of the outer values that a lambda copies for one list, in bytes. They are copied for a chunk of lists at once,
+ * which cannot be interrupted.
  */
 const copiedMax = joinedTextMax;
 /**
- * How much of this a value counts that only the guard of a function copies, such as that of `contains`: the copies last
- * for 2,048 elements, and no result is made of them.
+ * The share of `copiedMax` for a value that only the guard of a function copies, such as the guard of `contains`: the
+ * copies live for 2,048 elements, and do not go into a result.
  */
 const passedShare = 1 / 64;
 /**
- * The most bytes of a literal that counts as short, and the most names and literals of a lambda whose result counts as
- * one of them.
+ * A literal up to `shortLiteralMax` bytes counts as short. A lambda with up to `leavesMax` names and literals counts
+ * like one of them.
  */
 const shortLiteralMax = 100;
 const leavesMax = 8;
 
-/** Functions whose result has a size that does not depend on that of their arguments, and which do not copy these. */
+/** Functions whose result size does not depend on the size of their arguments, and that do not copy them. */
 const fixed: ReadonlySet<string> = new Set(
   words(`+ - * / // % ** ^ @ ^@ ~~ !~~ ~~* !~~* ~~~ @> <@ && abs add array_contains array_has array_has_all
     array_has_any array_length array_position bit_length ceil ceiling char_length character_length contains date_diff
@@ -42,7 +42,7 @@ const fixed: ReadonlySet<string> = new Set(
     suffix trunc typeof unicode week year`),
 );
 
-/** Functions whose result is no longer than a few times their arguments together. */
+/** Functions whose result is at most a few times as long as their arguments together. */
 const keeping: ReadonlySet<string> = new Set(
   words(`|| ->> array_extract array_slice concat concat_ws element_at json_extract json_extract_string lcase left
     list_element list_extract list_max list_min list_pack list_slice list_value lower ltrim map_extract
@@ -50,10 +50,10 @@ const keeping: ReadonlySet<string> = new Set(
     substring to_json trim ucase upper`),
 );
 
-/** Functions whose result is a part of their argument, which they do not copy. */
+/** Functions whose result is a part of their argument, and that do not copy it. */
 const picking: ReadonlySet<string> = new Set(words('array_extract list_element list_extract struct_extract'));
 
-/** Operators that give a boolean. */
+/** Operators with a boolean result. */
 const conditions: ReadonlySet<string> = new Set(
   words('OPERATOR_NOT OPERATOR_IS_NULL OPERATOR_IS_NOT_NULL COMPARE_IN COMPARE_NOT_IN'),
 );
@@ -65,7 +65,7 @@ const copyingOperators: ReadonlySet<string> = new Set(words('ARRAY_CONSTRUCTOR A
 
 type IsColumn = (table: string, column: string) => boolean | null;
 
-/** What is known of a lambda before it runs. */
+/** The analysis of a lambda before it runs. */
 interface LambdaGrowth {
   /** Whether a result may be much longer than its element. */
   readonly mayGrow: boolean;
@@ -73,8 +73,7 @@ interface LambdaGrowth {
 }
 
 /**
- * A name of something outside that is copied for each element, and how much of `copiedMax` it counts. It may stand
- * several times.
+ * An outer name whose value is copied for each element, and its share of `copiedMax`. A name may occur several times.
  */
 interface Copied {
   readonly column: SqlNode;
@@ -82,8 +81,8 @@ interface Copied {
 }
 
 /**
- * `parameters`: the names that the lambda gives. `isColumn`: whether two names are those of a table and its column,
- * which come before a member of a parameter; null: perhaps.
+ * Analyses the body of a lambda. `parameters` are its parameters. `isColumn` tells whether two names are a table and
+ * its column, which take precedence over a member of a parameter; null: perhaps.
  */
 export function growthOf(body: SqlNode, parameters: readonly string[], isColumn: IsColumn): LambdaGrowth {
   const search = new Search(isColumn);
@@ -92,7 +91,7 @@ export function growthOf(body: SqlNode, parameters: readonly string[], isColumn:
   return { mayGrow: mayGrow || search.leaves > leavesMax, copied: search.copied };
 }
 
-/** The names that a lambda gives. */
+/** The names of a lambda's parameters. */
 export function parametersOf(lambda: SqlNode): readonly string[] {
   const left = node(lambda['lhs']);
   return (left['class'] === 'FUNCTION' ? nodes(left['children']) : [left]).flatMap((parameter) =>
@@ -147,11 +146,14 @@ class Search {
   }
 
   #anyGrows(given: SqlNode, own: ReadonlySet<string>): boolean {
-    // Each is looked at, since it counts.
+    // Visit each part, because each counts its leaves.
     return resultsOf(given).filter((part) => this.mayGrow(part, withParameters(part, given, own))).length > 0;
   }
 
-  /** `share`: how much the value counts if it is from outside; 0: what is around does not copy it. */
+  /**
+   * Finds copied outer values. `share` is the share of an outer value here; 0: the enclosing expression does not copy
+   * it.
+   */
   findCopied(given: SqlNode, own: ReadonlySet<string>, share: number): void {
     if (given['class'] === 'COLUMN_REF') {
       if (share > 0 && this.#isOwn(given, own) === false) this.copied.push({ column: withoutAlias(given), share });
@@ -162,8 +164,8 @@ class Search {
   }
 
   /**
-   * Null if it may be one or the other. Then it is measured as if it came from outside, but the engine alone knows what
-   * it is.
+   * Whether a column reference is a parameter of the lambda. Null if only the engine can know; then it counts as an
+   * outer value.
    */
   #isOwn(column: SqlNode, own: ReadonlySet<string>): boolean | null {
     const [name, member] = list(column['column_names']).map(text);
@@ -173,7 +175,7 @@ class Search {
   }
 }
 
-/** How much the values of the parts of an expression count that it copies; null if its own value is one of them. */
+/** The share of the parts that an expression copies; null if the value of the expression is one of its parts. */
 function shareOf(given: SqlNode): number | null {
   switch (given['class']) {
     case 'FUNCTION': {
@@ -194,12 +196,12 @@ function shareOf(given: SqlNode): number | null {
   }
 }
 
-/** A member of a row has the name of the member. */
+/** A column reference without its alias, which is the name of the member in a row. */
 function withoutAlias(column: SqlNode): SqlNode {
   return { ...column, alias: '' };
 }
 
-/** The names that a part may use: of a lambda of a function, also those that this gives. */
+/** The parameters that a part may use. The lambda of a function also has its own. */
 function withParameters(part: SqlNode, around: SqlNode, own: ReadonlySet<string>): ReadonlySet<string> {
   const isLambda =
     part['class'] === 'LAMBDA' &&
@@ -208,13 +210,13 @@ function withParameters(part: SqlNode, around: SqlNode, own: ReadonlySet<string>
   return isLambda ? new Set([...own, ...parametersOf(part)]) : own;
 }
 
-/** The parts of an expression whose values may be in its own. */
+/** The parts of an expression whose values may be in its result. */
 function resultsOf(given: SqlNode): readonly SqlNode[] {
   if (given['class'] !== 'CASE') return partsOf(given);
   return [...nodes(given['case_checks']).map((check) => node(check['then_expr'])), node(given['else_expr'])];
 }
 
-/** The expressions in an expression. */
+/** The direct subexpressions of an expression. */
 function partsOf(given: SqlNode): readonly SqlNode[] {
   const isExpression = (part: unknown): part is SqlNode =>
     typeof part === 'object' && part !== null && typeof (part as SqlNode)['class'] === 'string';
@@ -228,7 +230,7 @@ function partsOf(given: SqlNode): readonly SqlNode[] {
     });
 }
 
-/** What a guard needs of a lambda in SQL. */
+/** A compiled lambda, for its guard. */
 interface LambdaText {
   readonly parameters: readonly string[];
   readonly body: string;
@@ -237,7 +239,7 @@ interface LambdaText {
   readonly copied: readonly { readonly column: string; readonly share: number }[];
 }
 
-/** The guard of a list, which is the first place. */
+/** The guard of a call with a lambda. The list is its first place. */
 export function lambdaGuard(name: string, { parameters, body, mayGrow, copied }: LambdaText): Guard {
   const bytesOf = (value: string): string => `coalesce(strlen(CAST(${value} AS VARCHAR)), 0)`;
   const isCopiedBeyond = (elements: string): string =>
@@ -249,7 +251,7 @@ export function lambdaGuard(name: string, { parameters, body, mayGrow, copied }:
   return {
     isBeyond: (elements) => {
       if (copied.length === 0) return isGrownBeyond(elements!);
-      // The first comes before the body is computed, for which it may be too much.
+      // Check the copies first: computing the body may already be too much.
       return `CASE WHEN ${isCopiedBeyond(elements!)} THEN true ELSE ${mayGrow ? isGrownBeyond(elements!) : 'false'} END`;
     },
     message:

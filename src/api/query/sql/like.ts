@@ -1,7 +1,7 @@
 /**
- * LIKE with a pattern that is a literal. DuckDB matches most patterns by trying each place for each `%`, which takes
- * the length of the text to the power of the number of `%`. So patterns with several `%` are written in a way that
- * takes one pass.
+ * LIKE with a literal pattern. DuckDB matches most patterns by trying each position for each `%`, so the steps are the
+ * length of the text to the power of the number of `%`. Patterns with several `%` are compiled to a form that takes one
+ * pass.
  */
 import { QueryError } from '../language/query-error.ts';
 import { wildcardsIn } from './function-bounds.ts';
@@ -26,8 +26,8 @@ const likes: ReadonlyMap<string, Like> = new Map([
 ]);
 
 /**
- * The match of a text with a pattern that has several `%`, in one pass; null if DuckDB matches it in one pass as it
- * stands. Throws QueryError.
+ * The SQL that matches a text with a pattern in one pass; null if DuckDB needs only one pass for the original form.
+ * Throws QueryError.
  */
 export function likeText(name: string, text: string, pattern: string, escape: string | undefined): string | null {
   const like = likes.get(name);
@@ -37,7 +37,7 @@ export function likeText(name: string, text: string, pattern: string, escape: st
     (like.hasEscape && (escape === undefined || [...escape].length > 1))
   )
     return null;
-  // DuckDB itself takes one pass if the case counts, and there is no `_` and no escape.
+  // DuckDB itself takes one pass if the match is case-sensitive, without `_` and without an escape.
   const isSimple = !like.hasEscape && !pattern.includes('_');
   if (isSimple && !like.ignoresCase) return null;
   const inCase = (value: string): string => (like.ignoresCase ? `lower(${value})` : value);
@@ -47,8 +47,8 @@ export function likeText(name: string, text: string, pattern: string, escape: st
 }
 
 /**
- * A pattern as a regular expression. The expression has no letters but those of the pattern, so it may be put in small
- * letters.
+ * Converts a pattern to a regular expression. The expression adds no letters to those of the pattern, so it can be
+ * lowercased.
  */
 function expressionOf(pattern: string, escape: string): string {
   const characters = [...pattern];

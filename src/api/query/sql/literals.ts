@@ -1,19 +1,20 @@
-/** Values in the text of the engine. */
+/** SQL for values. */
 import { QueryError } from '../language/query-error.ts';
 import { refused, take, known, node, text, type SqlNode } from './node.ts';
 import { typeText } from './types.ts';
 
-/** A text in single quotes. It has no other way to end than the last of them. */
+/** A text in single quotes. Nothing in it can end the literal. */
 export function quoteText(value: string): string {
-  if (value.includes('\0'))
-    throw new QueryError('query_invalid', 'A text has the character U+0000, which texts cannot have.');
+  if (value.includes('\0')) throw new QueryError('query_invalid', 'A text must not contain the character U+0000.');
   return `'${value.replaceAll("'", "''")}'`;
 }
 
-/** A value of a parameter. An object is a number whose digits JavaScript would write otherwise (`parseExactly`). */
+/** A value of a parameter. An object is a number that JavaScript would spell differently (`parseExactly`). */
 export type SqlParameter = string | number | boolean | null | object;
 
-/** A parameter as a value. Its type is that of a constant in the query, so a text also compares with a date. */
+/**
+ * The SQL of a parameter's value. It has the type of the same constant in a query, so a text also compares with a date.
+ */
 export function parameterText(value: SqlParameter): string {
   if (typeof value === 'string') return quoteText(value);
   if (typeof value === 'boolean') return `CAST(${quoteText(String(value))} AS BOOLEAN)`;
@@ -21,10 +22,10 @@ export function parameterText(value: SqlParameter): string {
   const token = JSON.stringify(value);
   const number = Number(token);
   if (Number.isSafeInteger(number)) {
-    // A bare number would be a place after ORDER BY.
+    // After ORDER BY a bare number would be a position.
     return `CAST(${quoteText(String(number))} AS ${Math.abs(number) < 2 ** 31 ? 'INTEGER' : 'BIGINT'})`;
   }
-  // As a double, it would be equal to texts of other integers, too.
+  // As a double it would also equal texts of other integers.
   if (whole.test(token) && Math.abs(number) < 2 ** 127)
     return `CAST(${quoteText(token)} AS ${Math.abs(number) < 2 ** 63 ? 'BIGINT' : 'HUGEINT'})`;
   return `CAST(${quoteText(String(number))} AS DOUBLE)`;
@@ -33,7 +34,7 @@ export function parameterText(value: SqlParameter): string {
 const whole = /^-?\d{1,40}$/;
 const double = /^-?\d{1,400}(?:\.\d{1,400})?(?:e[+-]?\d{1,4})?$/i;
 
-/** The value of a constant in the tree. */
+/** The SQL of a constant in the tree. */
 export function constantText(value: SqlNode): string {
   const { type, is_null: isNull, value: given } = take(value, 'type', 'is_null', 'value');
   const { id, type_info: info } = take(node(type), 'id', 'type_info');
@@ -54,13 +55,13 @@ export function constantText(value: SqlNode): string {
 const wholeTypes: ReadonlySet<string> = new Set(['INTEGER', 'BIGINT', 'HUGEINT', 'UHUGEINT']);
 const scales: ReadonlyMap<string, number> = new Map(Array.from({ length: 39 }, (_, scale) => [String(scale), scale]));
 
-/** An integer; those beyond 64 bits come in two halves. */
+/** The text of an integer. The tree has integers beyond 64 bits as two halves. */
 function wholeText(given: unknown): string {
   if (typeof given === 'string') {
-    if (!whole.test(given)) throw refused('A number that is written so');
+    if (!whole.test(given)) throw refused('A number in this notation');
     return given;
   }
   const { upper, lower } = take(node(given), 'upper', 'lower');
-  if (!whole.test(text(upper)) || !whole.test(text(lower))) throw refused('A number that is written so');
+  if (!whole.test(text(upper)) || !whole.test(text(lower))) throw refused('A number in this notation');
   return String((BigInt(text(upper)) << 64n) + BigInt(text(lower)));
 }

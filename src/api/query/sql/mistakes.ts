@@ -1,10 +1,10 @@
-/** Messages for mistakes in SQL: those of DuckDB, in the names of the query, with a suggestion where there is one. */
+/** Messages for mistakes in SQL: DuckDB's messages with the names of the query, and suggestions. */
 import { decodeNames } from './names.ts';
 
-/** The most characters of a message. */
+/** Limit of a message, in characters. */
 const lengthMax = 1000;
 
-/** A message that shows no more of a query than helps. */
+/** Shortens a message that quotes too much of a query. */
 export function shorten(message: string): string {
   return message.length <= lengthMax ? message : `${message.slice(0, lengthMax)}...`;
 }
@@ -15,21 +15,21 @@ export function didYouMean(name: string, names: Iterable<string>): string {
   return meant === undefined ? '.' : `: did you mean ${JSON.stringify(meant)}?`;
 }
 
-/** A better message for each pattern of DuckDB's messages. `columns`: the names in the tables of the query. */
+/** Better messages for patterns of DuckDB's messages. `columns` are the column names of the query's tables. */
 const rules: readonly (readonly [
   RegExp,
   (match: RegExpMatchArray, message: string, sql: string, columns: ReadonlySet<string>) => string,
 ])[] = [
-  [/^Only SELECT/, () => 'Only a SELECT can be asked.'],
-  [/^errhint NOT IMPLEMENTED/, () => 'LIMIT 10, 20 is written LIMIT 20 OFFSET 10.'],
+  [/^Only SELECT/, () => 'Only SELECT is allowed.'],
+  [/^errhint NOT IMPLEMENTED/, () => 'Write LIMIT 20 OFFSET 10 instead of LIMIT 10, 20.'],
   [/^Max expression depth|^memory exhausted/, () => 'The query is nested too deep.'],
-  [/^unterminated quoted string/, (_match, message) => `${message}. A quote within a text is written twice: 'it''s'.`],
+  [/^unterminated quoted string/, (_match, message) => `${message}. Write a quote within a text twice: 'it''s'.`],
   [
     /^syntax error at or near "(\w+)"/,
     ([, word], message, sql) => {
-      if (/\bselect\s+top\s+\d/i.test(sql)) return `${message}. TOP 10 is written LIMIT 10, at the end.`;
+      if (/\bselect\s+top\s+\d/i.test(sql)) return `${message}. Write LIMIT 10 at the end instead of TOP 10.`;
       return /^[a-z]\w*$/i.test(word!)
-        ? `${message}. A word of SQL that is meant as a name stands in double quotes.`
+        ? `${message}. If a column is named like a keyword, quote it: "order".`
         : message;
     },
   ],
@@ -40,7 +40,7 @@ const rules: readonly (readonly [
       if (meant !== '.') return `There is no column ${JSON.stringify(name)}${meant}`;
       if (sql.includes(`${name}.`)) return `There is no table or column ${JSON.stringify(name)} in FROM.`;
       return sql.includes(JSON.stringify(name))
-        ? `${message}\nA text stands in single quotes, a name in double quotes.`
+        ? `${message}\nPut texts in single quotes and names in double quotes.`
         : message;
     },
   ],
@@ -53,21 +53,21 @@ const rules: readonly (readonly [
   [
     /^Binder Error: Could not find key .* in struct/,
     () =>
-      'The row has no such member. One whose name has more than small letters, digits and _ is read by a dot: (a)."Name".',
+      'The row has no such member. If its name has other characters than lowercase letters, digits and _, read it with a dot: (a)."Name".',
   ],
   [
     /^Binder Error: No function matches .*'struct_extract\(JSON/,
-    () => "A member of JSON is read by an arrow: a->'Name', or a->>'Name' as a text.",
+    () => "Read a member of JSON with an arrow: a->'Name', or a->>'Name' as a text.",
   ],
   [
     /^Catalog Error: Scalar Function with name "?(\w+)"? does not exist/,
-    ([, name]) => `The function ${name} is one of windows: it needs OVER (...).`,
+    ([, name]) => `${name} is a window function: it needs OVER (...).`,
   ],
 ];
 
-/** The message for one of the engine. */
+/** The message to the client for a message of the engine. */
 export function messageOf(given: string, sql: string, columns: ReadonlySet<string> = new Set()): string {
-  // What follows shows the text of the engine.
+  // Drop the rest, which quotes the compiled text.
   const message = decodeNames(given.split('\n\n')[0]!);
   for (const [pattern, say] of rules) {
     const match = message.match(pattern);
@@ -76,7 +76,7 @@ export function messageOf(given: string, sql: string, columns: ReadonlySet<strin
   return message;
 }
 
-/** What functions of other databases are called here. */
+/** The names of functions in other databases, and in DuckDB. */
 const names: ReadonlyMap<string, string> = new Map([
   ['adddate', 'date_add'],
   ['char', 'chr'],
@@ -107,14 +107,14 @@ const names: ReadonlyMap<string, string> = new Map([
   ['unix_timestamp', 'epoch'],
 ]);
 
-/** What is said of a function that cannot be called. */
+/** The message for a function that is unknown or not allowed. */
 export function noFunction(name: string): string {
   if (name.endsWith('__postfix'))
     return name.startsWith('`')
-      ? 'A name stands in double quotes, not in backticks.'
+      ? 'Put names in double quotes, not in backticks.'
       : `There is no operator ${name.slice(0, -'__postfix'.length)}.`;
   const other = names.get(name.toLowerCase());
   return other === undefined
-    ? `There is no function ${name}, or it is not possible here.`
+    ? `There is no function ${name}, or it is not allowed here.`
     : `There is no function ${name}: use ${other}.`;
 }

@@ -1,10 +1,10 @@
 /**
- * The names of a query in the text that the engine runs: of small letters, digits and `_` only, so that a name can
- * never be anything but a name there. It also tells `a` from `A`, which DuckDB does not.
+ * Encodes the names of a query for the text that the engine runs. An encoded name has only lowercase letters, digits
+ * and `_`, so it can never be anything but a name. The encoding distinguishes `a` from `A`, which DuckDB does not.
  */
 const plain = /^[a-z0-9]+(?:_[a-z0-9]+)*$/;
 
-/** What DuckDB takes for calls of functions where there is no such column. */
+/** Names that DuckDB treats as function calls if there is no such column. */
 const calls: ReadonlySet<string> = new Set([
   'current_catalog',
   'current_date',
@@ -20,8 +20,8 @@ const calls: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A name as it stands in the text of the engine. Two names never become one; most of small letters, digits and single
- * `_` stay as they are.
+ * The encoded form of a name. Different names have different encodings. Most names of lowercase letters, digits and
+ * single `_` stay as they are.
  */
 export function encodeName(name: string): string {
   return plain.test(name) && !calls.has(name)
@@ -29,12 +29,12 @@ export function encodeName(name: string): string {
     : `__${name.replace(/[^a-z0-9]/gu, (character) => `_${character.codePointAt(0)!.toString(16)}_`)}`;
 }
 
-/** A name in the text of the engine. */
+/** An encoded name in double quotes. */
 export function quoteName(name: string): string {
   return `"${encodeName(name)}"`;
 }
 
-/** A name of the engine as it was; what is none stays as it is. */
+/** Decodes a name. A text that is not an encoded name stays as it is. */
 export function decodeName(encoded: string): string {
   if (!/^__[a-z0-9_]+$/.test(encoded)) return encoded;
   const name = encoded
@@ -43,7 +43,7 @@ export function decodeName(encoded: string): string {
   return encodeName(name) === encoded ? name : encoded;
 }
 
-/** A text of the engine, such as a message, with the names in it as they were. */
+/** Decodes the names in a text of the engine, such as a message. */
 export function decodeNames(text: string): string {
   return text.replace(/\b__[a-z0-9_]+\b/g, decodeName);
 }

@@ -1,21 +1,21 @@
 /**
- * What the names in a query stand for. The engine puts an expression in place of the alias or column that stands for
- * it, and a type that has another twice is twice as large. So a query is as large as it would be with all of them
- * written out, and that is counted.
+ * The names in a query, and the sizes of the expressions that they stand for. The engine replaces an alias or a column
+ * by its expression, and a type that contains another one twice is twice as large. So the size of a query is counted
+ * with all names replaced.
  */
 import type { SqlNode } from './node.ts';
 
-/** The columns of something that is read, and how many parts stand behind each. */
+/** The columns of a relation, and the number of parts of each. */
 export class Columns {
-  /** By name; `*` is any column of another name. */
+  /** The parts by name; `*` means any column with another name. */
   readonly #parts = new Map<string, number>();
   #count = 0;
   #width = 0;
 
-  /** Adds a column, or several. `width`: the parts of all of them. */
+  /** Adds one or several columns. `width` is the number of parts of all of them. */
   add(name: string, parts: number, count = 1, width = parts * count): this {
     const most = Math.max(parts, this.#parts.get(name) ?? 1);
-    // Of columns with one name the engine gives the later ones others.
+    // If several columns have one name, the engine renames the later ones.
     if (this.has(name)) this.#parts.set('*', Math.max(most, this.#parts.get('*') ?? 1));
     this.#parts.set(name, most);
     this.#count += count;
@@ -23,7 +23,7 @@ export class Columns {
     return this;
   }
 
-  /** Puts a column in the place of the one that has the name. */
+  /** Replaces the column with this name. */
   replace(name: string, parts: number): void {
     this.#parts.set(name, parts);
     this.#width += parts;
@@ -48,7 +48,7 @@ export class Columns {
     return this.#parts.get(name) ?? this.#parts.get('*') ?? 1;
   }
 
-  /** The parts behind the column with the most. */
+  /** The number of parts of the largest column. */
   get largest(): number {
     return Math.max(1, ...this.#parts.values());
   }
@@ -57,12 +57,12 @@ export class Columns {
     return this.#count;
   }
 
-  /** The parts of a whole row. */
+  /** The number of parts of a whole row. */
   get width(): number {
     return this.#width;
   }
 
-  /** Those of a query that is put together with another, by place or by name. */
+  /** The columns of a set operation with another query, by position or by name. */
   united(others: Columns): Columns {
     const columns = new Columns();
     const [left, right] = [this.largest, others.largest];
@@ -73,7 +73,7 @@ export class Columns {
     return columns;
   }
 
-  /** The same with other names, each for any of them. */
+  /** The same columns with other names. Each name may stand for any of the columns. */
   renamed(names: readonly string[]): Columns {
     if (names.length === 0) return this;
     const columns = new Columns();
@@ -86,12 +86,12 @@ export class Columns {
 }
 
 /**
- * The rows that the windows of a SELECT read, as a query with these expressions as its columns `_p0`, `_p1` and so on.
- * Null if they cannot be written so: an expression names an alias of the SELECT, or a group does.
+ * The input of a SELECT's windows as a query, with these expressions as the columns `_p0`, `_p1` and so on. Null if
+ * that is not possible, because an expression or a group names an alias of the SELECT.
  */
 export type WindowInput = (columns: readonly SqlNode[]) => string | null;
 
-/** A common table expression: its name in the text, which nothing else has. */
+/** A common table expression, with its unique name in the compiled text. */
 interface CommonTable {
   readonly name: string;
   readonly columns: Columns;
@@ -101,18 +101,19 @@ export class Scope {
   readonly #outer: Scope | null;
   readonly #tables = new Map<string, CommonTable>();
   /**
-   * What this query reads, by alias, and its aliases and parameters. A name may stand for any of those that have it.
+   * The relations of this query by alias, and below the sizes of its aliases and parameters. A name may stand for any
+   * of those that have it.
    */
   readonly #relations: (readonly [alias: string, columns: Columns])[] = [];
   readonly #parts = new Map<string, number>();
-  /** Null for what is no SELECT. */
+  /** Null if this is not the scope of a SELECT. */
   windowInput: WindowInput | null = null;
 
   constructor(outer: Scope | null = null) {
     this.#outer = outer;
   }
 
-  /** Adds a common table expression, which also what is within sees. */
+  /** Adds a common table expression, which inner queries see, too. */
   addTable(key: string, table: CommonTable): void {
     this.#tables.set(key, table);
   }
@@ -121,7 +122,7 @@ export class Scope {
     return this.#tables.get(key) ?? this.#outer?.table(key);
   }
 
-  /** Adds what FROM reads. */
+  /** Adds a relation of FROM. */
   addRelation(alias: string, columns: Columns): void {
     this.#relations.push([alias, columns]);
     this.addName(alias, columns.width);
@@ -132,7 +133,7 @@ export class Scope {
     this.#parts.set(name, Math.max(parts, this.#parts.get(name) ?? 1));
   }
 
-  /** How many parts stand behind a column. Its name may come after that of a table, and before those of members. */
+  /** The number of parts of a column reference: perhaps a table, the column, and perhaps members. */
   partsOf([name, column]: readonly string[]): number {
     const relation = this.#relation(name!);
     if (column !== undefined && relation !== undefined) return relation.partsOf(column);
@@ -143,7 +144,7 @@ export class Scope {
     );
   }
 
-  /** How many parts stand behind the column with the most, whatever its name. */
+  /** The number of parts of the largest column. */
   partsOfAny(): number {
     return this.columnsOf('').largest;
   }
@@ -152,17 +153,14 @@ export class Scope {
     return this.#relation(alias) !== undefined;
   }
 
-  /**
-   * Whether a name after that of what FROM reads is one of its columns; null if it may be, because not all of its
-   * columns are known.
-   */
+  /** Whether a relation of FROM has a column; null if that is unknown, because not all of its columns are known. */
   hasColumn(alias: string, column: string): boolean | null {
     const relation = this.#relation(alias);
     if (relation === undefined) return false;
     return relation.has(column) || (relation.has('*') ? null : false);
   }
 
-  /** The columns that `*` stands for, or `alias.*`. */
+  /** The columns of `*` or of `alias.*`. */
   columnsOf(alias: string): Columns {
     const named = alias === '' ? undefined : this.#relation(alias);
     if (named !== undefined) return named;

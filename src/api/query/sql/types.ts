@@ -1,4 +1,4 @@
-/** The types that a query may cast to. */
+/** SQL for the types that a query may cast to. */
 import { QueryError } from '../language/query-error.ts';
 import { encodeName } from './names.ts';
 import { node, nodes, refused, take, text, type SqlNode } from './node.ts';
@@ -34,13 +34,14 @@ const number = /^\d{1,6}$/;
 const depthMax = 20;
 
 /**
- * The most elements of an array type, nested arrays included. DuckDB allocates all of them for each row, even for NULL.
+ * Limit of the elements of an array type, including nested arrays. DuckDB allocates all of them for each row, even for
+ * NULL.
  */
 const arrayElementsMax = 1000;
 
-/** A type in the text of the engine. `elements`: how many of it a row has. */
+/** The SQL of a type. `elements` is how many values of it an array around it has. Throws QueryError. */
 export function typeText(type: SqlNode, depth = 0, elements = 1): string {
-  if (depth > depthMax) throw refused('A type that is nested so deep');
+  if (depth > depthMax) throw refused('A type with such deep nesting');
   const { id, type_info: info } = take(type, 'id', 'type_info');
   const child = (inner: unknown, times = 1): string => typeText(node(inner), depth + 1, elements * times);
   if (simple.has(text(id)) && info === null) return text(id);
@@ -78,6 +79,6 @@ function membersOf(info: unknown): { readonly name: string; readonly type: unkno
 }
 
 function digits(value: unknown): string {
-  if (!number.test(text(value))) throw refused('A type that is written so');
+  if (!number.test(text(value))) throw refused('A type of this form');
   return text(value);
 }

@@ -1,4 +1,4 @@
-/** What words in the tree of a query are in SQL. Others are refused. */
+/** Words in the syntax tree of a query, and their SQL. Other words are refused. */
 
 export const directions: ReadonlyMap<string, string> = new Map([
   ['ORDER_DEFAULT', ''],
@@ -39,7 +39,7 @@ export const exclusions: ReadonlyMap<string, string> = new Map([
 
 /** A bound of the frame of a window. */
 interface Bound {
-  /** Null if it is the same in all of them. */
+  /** Null if the bound fits all units. */
   readonly unit: 'ROWS' | 'RANGE' | 'GROUPS' | null;
   readonly text: string;
   readonly isExpression: boolean;

@@ -111,6 +111,37 @@ test('rows are added, read, patched where nobody else was faster, and deleted', 
   expect((await table.rows().toArray()).map(({ visits }) => visits)).toEqual([7]);
 });
 
+test('rows are changed in a batch, all or none, and by a filter', async () => {
+  const table = await makeTable(cities(4));
+  const [first, second] = (await table.rows().toArray()).map(({ $rowID }) => $rowID);
+  const { version } = await table.row(first!);
+  const changed = await table.batch([
+    { op: 'patch', rowID: first!, row: { visits: 10, tags: null }, ifMatch: version },
+    { op: 'add', row: city(5) },
+    { op: 'delete', rowID: second! },
+    { op: 'patch', rowID: first!, row: { visits: 10 } },
+  ]);
+  expect(changed).toMatchObject({ added: 1, patched: 1, deleted: 1, unchanged: 1, droppedCells: 0 });
+  expect([changed.data.rowIDs[0], changed.version]).toEqual([first, await table.version()]);
+  await expect(
+    table.batch(
+      [
+        { op: 'add', row: city(6) },
+        { op: 'delete', rowID: first!, ifMatch: version },
+      ],
+      { ifMatch: version },
+    ),
+  ).rejects.toMatchObject({ type: 'precondition_failed' });
+  const isEven = { column: 'tags', op: 'has', value: 'even' } as const;
+  expect((await table.patchWhere(isEven, { visits: 0 }, { dryRun: true })).data.rowIDs).toHaveLength(1);
+  expect(await table.patchWhere(isEven, { visits: 0 })).toMatchObject({ patched: 1, unchanged: 0 });
+  expect(await table.deleteWhere({ column: 'visits', op: 'gt', value: 4 })).toMatchObject({ deleted: 2 });
+  expect((await table.rows().toArray()).map(({ name, visits }) => [name, visits])).toEqual([
+    ['city 2', 0],
+    ['city 3', 3],
+  ]);
+});
+
 test('lists come page by page while they are taken, also those of a query', async () => {
   const table = await makeTable(cities(25));
   const sizes: number[] = [];
@@ -315,7 +346,7 @@ describe('requests are sent again', () => {
     await expect(other.tables().toArray()).rejects.toMatchObject({
       status: 404,
       type: null,
-      message: expect.stringContaining('is its URL right?'),
+      message: expect.stringContaining('Check the URL.'),
     });
   });
 });

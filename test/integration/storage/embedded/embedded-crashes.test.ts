@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, jest, test } from '@jest/globals';
 import { isAlive } from '../../../../src/storage/embedded/processes.ts';
 import { scale } from '../../../scale.ts';
-import { connect, kill, query, until, useEmbeddedFolder } from '../../../support/embedded-folder.ts';
+import { connect, killProcess, query, until, useEmbeddedFolder } from '../../../support/embedded-folder.ts';
 import { limitMs } from '../../../support/time-limits.ts';
 
 jest.setTimeout(limitMs(120_000));
@@ -18,7 +18,7 @@ test('a killed server is reported, and the next start recovers', async () => {
   const first = await start();
   await query(first.url, 'CREATE TABLE kept AS SELECT 7 AS n');
   const exited = new Promise<void>((resolve) => first.onExit(resolve));
-  await kill(first.pid);
+  await killProcess(first.pid);
   await exited;
   await first.stop();
 
@@ -36,7 +36,7 @@ test('children of a killed server may still be busy', async () => {
     const sql = `SELECT FROM pg_stat_activity WHERE query LIKE '%series%' AND pid <> pg_backend_pid()`;
     return (await query(first.url, sql)).length > 0;
   });
-  await kill(first.pid);
+  await killProcess(first.pid);
   const second = await start();
   await second.stop();
   await settled;
@@ -46,7 +46,7 @@ test('children of a killed server may still be busy', async () => {
 test('a server whose parent was killed is adopted, and can be stopped', async () => {
   const other = await startInAnotherProcess();
   expect(other.adopted).toBe(false);
-  await kill(other.process.pid!);
+  await killProcess(other.process.pid!);
   expect(await isAlive(other.pid)).toBe(true);
 
   const server = await start();
@@ -59,7 +59,7 @@ test('the number in postmaster.pid may be that of an unrelated process', async (
   const first = await start();
   const path = join(folder(), 'cluster', 'data', 'postmaster.pid');
   const text = await readFile(path, 'utf8');
-  await kill(first.pid);
+  await killProcess(first.pid);
   await first.stop();
   await writeFile(path, text.replace(/^\d+/, String(process.pid)));
 

@@ -7,7 +7,7 @@ import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Contradictions } from '../../../../src/log/kafka/contradictions.ts';
 import { PartitionProjection } from '../../../../src/log/kafka/partition-projection.ts';
-import { readProgressOf, takeOver } from '../../../../src/log/progress/progress.store.ts';
+import { readProgressOf, takeOverPartition } from '../../../../src/log/progress/progress.store.ts';
 import { Projector } from '../../../../src/log/projector.ts';
 import { models } from '../../../../projections/models.ts';
 import { encodeEvent } from '../../../../src/language/events/event-codec.ts';
@@ -110,13 +110,13 @@ test('a takeover serves a process as a fence if it came after its last doubt, wh
   const epoch = async (): Promise<bigint> => (await readProgressOf(pool, partition)).epoch;
 
   await contradictions.watchEpochs();
-  const { epoch: taken } = await takeOver(pool, partition);
+  const { epoch: taken } = await takeOverPartition(pool, partition);
   await contradictions.prove(partition);
   expect(await epoch()).toBe(taken);
 
   doubts += 1;
   isConnected = false;
-  await takeOver(pool, partition);
+  await takeOverPartition(pool, partition);
   const before = await epoch();
   await expect(contradictions.prove(partition)).rejects.toThrow('it is not certain');
   expect(await epoch()).toBe(before);

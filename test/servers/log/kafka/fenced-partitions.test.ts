@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { PartitionProjection } from '../../../../src/log/kafka/partition-projection.ts';
-import { fenceOff, isFenced, readProgressOf, takeOver } from '../../../../src/log/progress/progress.store.ts';
+import { fenceOff, isFenced, readProgressOf, takeOverPartition } from '../../../../src/log/progress/progress.store.ts';
 import { Projector } from '../../../../src/log/projector.ts';
 import { models } from '../../../../projections/models.ts';
 import { encodeGenesis } from '../../../../src/log/identity.ts';
@@ -14,10 +14,12 @@ import { useReadModel } from '../../../support/read-model.ts';
 const { database } = useReadModel(4, 'file');
 
 test('each takeover and each fence raises the epoch, which tells them apart', async () => {
-  let { epoch } = await takeOver(database().pool, 0);
+  let { epoch } = await takeOverPartition(database().pool, 0);
   for (let n = 0; n < 20; n += 1) {
     const isFence = n % 3 !== 0;
-    const { epoch: next } = await (isFence ? fenceOff(database().pool, 0, epoch) : takeOver(database().pool, 0));
+    const { epoch: next } = await (isFence
+      ? fenceOff(database().pool, 0, epoch)
+      : takeOverPartition(database().pool, 0));
     expect(next).toBeGreaterThan(epoch);
     expect(isFenced(next)).toBe(isFence);
     epoch = next;
@@ -25,26 +27,26 @@ test('each takeover and each fence raises the epoch, which tells them apart', as
 });
 
 test('processes that saw the same epoch share one fence, and a takeover is one too', async () => {
-  const { epoch: seen } = await takeOver(database().pool, 3);
+  const { epoch: seen } = await takeOverPartition(database().pool, 3);
   const fences = await Promise.all(Array.from({ length: 8 }, () => fenceOff(database().pool, 3, seen)));
   const [fenced] = new Set(fences.map(({ epoch }) => epoch));
   expect(new Set(fences.map(({ epoch }) => epoch)).size).toBe(1);
   expect(isFenced(fenced!)).toBe(true);
-  const taken = await takeOver(database().pool, 3);
+  const taken = await takeOverPartition(database().pool, 3);
   expect((await fenceOff(database().pool, 3, fenced!)).epoch).toBe(taken.epoch);
   expect((await fenceOff(database().pool, 3, taken.epoch)).epoch).toBeGreaterThan(taken.epoch);
 });
 
 test('an epoch that came back because Postgres lost commits is no fence', async () => {
-  const { epoch: before } = await takeOver(database().pool, 3);
-  const { epoch: seen } = await takeOver(database().pool, 3);
+  const { epoch: before } = await takeOverPartition(database().pool, 3);
+  const { epoch: seen } = await takeOverPartition(database().pool, 3);
   await database().pool.query('update progress set epoch = $1 where partition = 3', [String(before)]);
   expect(isFenced((await fenceOff(database().pool, 3, seen)).epoch)).toBe(true);
 });
 
 /** What the owner is told when it stores its first record after this. */
 async function lostAfter(partition: number, lose: () => Promise<unknown>): Promise<boolean> {
-  const position = await takeOver(database().pool, partition);
+  const position = await takeOverPartition(database().pool, partition);
   await lose();
   const lost = Promise.withResolvers<boolean>();
   const projection = new PartitionProjection({
@@ -81,7 +83,7 @@ test('an owner that another process took the partition from may not', async () =
   expect(
     await lostAfter(2, async () => {
       await fenceOff(database().pool, 2, (await readProgressOf(database().pool, 2)).epoch);
-      await takeOver(database().pool, 2);
+      await takeOverPartition(database().pool, 2);
     }),
   ).toBe(false);
 });

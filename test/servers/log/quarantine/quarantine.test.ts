@@ -13,7 +13,7 @@ import { readQuarantines } from '../../../../src/log/quarantine/quarantine.store
 import { listenerOf } from '../../../../src/log/projection-listener.ts';
 import { encodeEvent } from '../../../../src/language/events/event-codec.ts';
 import type { LogRecord } from '../../../../src/log/event-log.ts';
-import { counts, models, partition, project, recordsOf, steps, teams, useReadModels } from '../counted-teams.ts';
+import { counts, models, partition, project, recordsOfSteps, steps, teams, useReadModels } from '../counted-teams.ts';
 import { plantFault } from '../planted-fault.ts';
 
 const { newReadModel, differencesBetween } = useReadModels();
@@ -23,7 +23,7 @@ describe('an event that cannot be projected', () => {
     'holds its team from there on, and nobody else; in batches of %j',
     async (sizes) => {
       const database = await newReadModel();
-      const records = recordsOf(steps);
+      const records = recordsOfSteps(steps);
       await project(database, records.slice(0, 2), sizes);
       await plantFault(database, teams[0]!);
       const decided = await project(database, records.slice(2), sizes);
@@ -48,7 +48,7 @@ describe('an event that cannot be projected', () => {
 
   test('that another process has met is told to one that remembers the partition from before: it stores nothing, and knows then', async () => {
     const database = await newReadModel();
-    const records = recordsOf(steps);
+    const records = recordsOfSteps(steps);
     const target = { database, projector: new Projector(models), partition, epoch: 0n };
     await projectBatch(target, records.slice(0, 2));
     const { repair } = await plantFault(database, teams[0]!);
@@ -62,7 +62,7 @@ describe('an event that cannot be projected', () => {
 
   test('that takes too long is tried alone three times, and holds its team then; nobody else waits for its locks', async () => {
     const database = await newReadModel(2000);
-    const records = recordsOf(steps);
+    const records = recordsOfSteps(steps);
     await project(database, records.slice(0, 2), [2]);
     await plantFault(database, teams[0]!, 'true', 'perform pg_sleep(600)');
     const told: string[] = [];
@@ -78,7 +78,7 @@ describe('an event that cannot be projected', () => {
 
   test('that takes too long in a batch that was decided ahead is tried alone, too; the log is in Kafka', async () => {
     const database = await newReadModel(2000);
-    const records = recordsOf([
+    const records = recordsOfSteps([
       ...steps.slice(0, 2),
       ['TeamSuspended', 1],
       ['TeamSuspended', 0],
@@ -145,7 +145,7 @@ describe('an event that cannot be projected', () => {
 
   test('a replay meets it at the same place', async () => {
     const [live, replayed] = [await newReadModel(), await newReadModel()];
-    const records = recordsOf(steps);
+    const records = recordsOfSteps(steps);
     for (const where of [live, replayed]) await plantFault(where, teams[0]!);
     await project(live, records, [2]);
     await project(replayed, records, [6]);
@@ -157,7 +157,7 @@ describe('an event that cannot be projected', () => {
 
   test('halts the partition if it is of a type that no model decides, which a newer version may know', async () => {
     const database = await newReadModel();
-    const [first] = recordsOf(steps);
+    const [first] = recordsOfSteps(steps);
     const { bytes } = encodeEvent(
       { commandId: randomUUID(), notAfter: null, requestDigest: null },
       { type: 'TeamPlanSet', teamId: teams[0]! },
@@ -173,7 +173,7 @@ describe('an event that cannot be projected', () => {
 
   test('halts the partition if so many teams are in quarantine that it is no fault of theirs', async () => {
     const database = await newReadModel();
-    const records = recordsOf(steps);
+    const records = recordsOfSteps(steps);
     const held = Object.fromEntries(Array.from({ length: quarantinesMax }, () => [randomUUID(), 1]));
     await database.pool.query('update progress set held = $1', [JSON.stringify(held)]);
     await plantFault(database, teams[0]!);

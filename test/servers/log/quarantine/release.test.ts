@@ -6,7 +6,16 @@ import { releaseTeam } from '../../../../src/log/quarantine/release.ts';
 import type { Database } from '../../../../src/storage/database/database.ts';
 import type { LogRecord } from '../../../../src/log/event-log.ts';
 import { fc, uncut } from '../../../support/property.ts';
-import { counts, models, project, recordsOf, steps, teams, useReadModels, type Step } from '../counted-teams.ts';
+import {
+  counts,
+  models,
+  project,
+  recordsOfSteps,
+  steps,
+  teams,
+  useReadModels,
+  type LogStep,
+} from '../counted-teams.ts';
 import { plantFault } from '../planted-fault.ts';
 
 const { newReadModel, remove, differencesBetween } = useReadModels();
@@ -67,7 +76,7 @@ async function release(
   return readFrom;
 }
 
-const anyStep: fc.Arbitrary<Step> = fc.oneof(
+const anyStep: fc.Arbitrary<LogStep> = fc.oneof(
   {
     weight: 8,
     arbitrary: fc.tuple(
@@ -89,7 +98,7 @@ test('what is held and released comes to what it would have come to at once, whe
       fc.nat(),
       fc.uniqueArray(fc.integer({ min: 0, max: 2 }), { minLength: 1, maxLength: 2 }),
       async (some, sizes, from, to, faulty) => {
-        const records = recordsOf(some);
+        const records = recordsOfSteps(some);
         const [began, ended] = [from % records.length, to % records.length].toSorted((a, b) => a - b) as [
           number,
           number,
@@ -120,7 +129,7 @@ test('what is held and released comes to what it would have come to at once, whe
 describe('a team that is held', () => {
   test('is released up to the next event that cannot be projected, and then from there', async () => {
     const database = await newReadModel();
-    const records = recordsOf([...steps, ['TeamSuspended', 0]]);
+    const records = recordsOfSteps([...steps, ['TeamSuspended', 0]]);
     await project(database, records.slice(0, 2), [2]);
     const first = await plantFault(database, teams[0]!);
     await project(database, records.slice(2), [2]);
@@ -146,7 +155,7 @@ describe('a team that is held', () => {
   });
 
   describe('and again, once it was released', () => {
-    const again = recordsOf([...steps, ['TeamSuspended', 0], ['TeamSuspended', 1]]);
+    const again = recordsOfSteps([...steps, ['TeamSuspended', 0], ['TeamSuspended', 1]]);
 
     /**
      * Two events are held; the result lets the team go on as another operator would, and holds it again from a later
@@ -199,7 +208,7 @@ describe('a team that is held', () => {
   });
 
   test('is released in a read model that took the place of another one meanwhile, with local keys of that only', async () => {
-    const records = recordsOf([['TeamCreated', 1], ['TeamCreated', 0], ...steps.slice(2)]);
+    const records = recordsOfSteps([['TeamCreated', 1], ['TeamCreated', 0], ...steps.slice(2)]);
     const [whole, serving, rebuilt] = [await newReadModel(), await newReadModel(), await newReadModel()];
     await project(whole, records, [6]);
     // The keys that the old one has given are others than those of the new one.

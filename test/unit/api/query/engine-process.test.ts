@@ -34,7 +34,7 @@ test('a process that starts has the priority of the service: queries wait for it
       onMessage: () => undefined,
       onExit: () => undefined,
     });
-    const ended = expect(launched).rejects.toThrow('it ended while it started');
+    const ended = expect(launched).rejects.toThrow('the query process ended while it was starting');
     const [asked] = (await once(postgres, 'connection')) as [Socket];
     asked.on('error', () => undefined);
     const id = (await findQueryProcess(process.pid, 'sql'))!;

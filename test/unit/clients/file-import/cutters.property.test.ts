@@ -5,7 +5,14 @@ import Papa from 'papaparse';
 import type { Chunk, ChunkLimits } from '../../../../clients/file-import/chunk.ts';
 import { cutterFor } from '../../../../clients/file-import/cut-file.ts';
 import { parseRow } from '../../../../src/language/values/row-text.ts';
-import { chunksOf, compactText, rowText, rows, withMistakes, withStyle } from '../../language/formats/json-text.ts';
+import {
+  chunksOf,
+  compactText,
+  rowText,
+  arbitraryRows,
+  withMistakes,
+  withStyle,
+} from '../../language/formats/json-text.ts';
 import { readCells } from '../../language/formats/read-cells.ts';
 import { bodiesOf, readRows, refusalOf, type RowsRead } from '../../language/formats/read-rows.ts';
 import { wildInForms } from '../../language/formats/wild-forms.ts';
@@ -151,7 +158,7 @@ test('in any dialect the chunks hold the rows of the file, or the service refuse
 });
 
 describe('JSON', () => {
-  const styled = rows.chain((entries) => withStyle(compactText(entries)));
+  const styled = arbitraryRows.chain((entries) => withStyle(compactText(entries)));
 
   test('the chunks of an array hold its rows', () => {
     fc.assert(
@@ -165,7 +172,7 @@ describe('JSON', () => {
   });
 
   test('the chunks of lines hold them as they are, and know which they are', () => {
-    const file = fc.tuple(rows, fc.array(fc.nat({ max: 2 }), { maxLength: 12 })).map(([entries, blanks]) => {
+    const file = fc.tuple(arbitraryRows, fc.array(fc.nat({ max: 2 }), { maxLength: 12 })).map(([entries, blanks]) => {
       return {
         texts: entries.map(rowText),
         text: entries.map((row, at) => `${rowText(row)}${'\n'.repeat(1 + (blanks[at] ?? 0))}`).join(''),

@@ -10,7 +10,7 @@ import {
   recordBytesMax,
 } from '../../../../src/language/events/event-codec.ts';
 import { eventLanguage } from '../../../../src/language/events/language.ts';
-import { readHeader } from '../../../../src/language/events/record-header.ts';
+import { readRecordHeader } from '../../../../src/language/events/record-header.ts';
 import type { Envelope, EventData, EventOf, EventType } from '../../../../src/language/events/event.ts';
 import type { RowSource } from '../../../../src/language/events/row-source.ts';
 import { allTypes, columnTypes } from '../../../../src/language/values/column-type.ts';
@@ -83,6 +83,8 @@ type FieldsOf<T extends EventType> = {
   readonly [K in Exclude<keyof EventOf<T>, 'type'>]-?: fc.Arbitrary<EventOf<T>[K]>;
 };
 
+const keyIds = fc.array(id, { minLength: 1, maxLength: 3 });
+
 /** Every event there is: a new one does not compile until it is named here. */
 const fields: { readonly [T in EventType]: FieldsOf<T> } = {
   GenerationStarted: { logId: id, base: version },
@@ -144,6 +146,7 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
     tableId: id,
     name: id,
     columns: fc.option(fc.array(givenColumn, { maxLength: 3 })),
+    key: keyIds,
     onSchemaError,
     appsToLink: fc.option(fc.array(id, { maxLength: 3 })),
     limits: tableLimits,
@@ -155,6 +158,7 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
     ifMatch,
     name: fc.option(id),
     columns: fc.array(plain({ id, displayName: fc.option(fc.string()) }), { maxLength: 3 }),
+    key: fc.option(keyIds),
     columnChanges: plain({
       remove: fc.array(id, { maxLength: 3 }),
       change: fc.array(
@@ -180,12 +184,25 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
     tableId: id,
     ifMatch,
     columns: fc.option(fc.array(givenColumn, { maxLength: 3 })),
+    key: keyIds,
     onSchemaError,
     limits,
     rows,
   },
   RowPatchRequested: { teamId: id, tableId: id, row, ifMatch, onSchemaError, limits, profile },
   RowDeleteRequested: { teamId: id, tableId: id, row, ifMatch },
+  TableBatchRequested: {
+    teamId: id,
+    tableId: id,
+    ifMatch,
+    onSchemaError,
+    limits,
+    operations: fc.array(
+      fc.oneof(plain({ op: fc.constant('add') }), plain({ op: fc.constantFrom('patch', 'delete'), row, ifMatch })),
+      { maxLength: 5 },
+    ),
+    profile,
+  },
 };
 
 const anyEvent = (type: EventType): fc.Arbitrary<EventData> =>
@@ -236,7 +253,7 @@ describe('what was written is read', () => {
     await fc.assert(
       fc.asyncProperty(anyEnvelope, wideEvent, anyBody, async (envelope, data, body) => {
         await expectReadAsWritten(envelope, data, body);
-        expect(readHeader(Buffer.from(encodeEvent(envelope, data).bytes)).jsonCodec).toBe(1);
+        expect(readRecordHeader(Buffer.from(encodeEvent(envelope, data).bytes)).jsonCodec).toBe(1);
       }),
       { numRuns: 50 },
     );

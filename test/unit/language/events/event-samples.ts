@@ -210,4 +210,22 @@ export const eventSamples: { readonly [T in EventType]: readonly EventOf<T>[] } 
     { type: 'RowPatchRequested', teamId, tableId, row, ifMatch: 42n, onSchemaError: 'abort', limits, profile },
   ],
   RowDeleteRequested: [{ type: 'RowDeleteRequested', teamId, tableId, row, ifMatch: null }],
+  TableBatchRequested: [
+    {
+      type: 'TableBatchRequested',
+      teamId,
+      tableId,
+      ifMatch: 42n,
+      onSchemaError: 'updateSchema',
+      limits,
+      operations: [
+        { op: 'add' },
+        { op: 'patch', row, ifMatch: null },
+        { op: 'patch', row, ifMatch: 41n },
+        { op: 'delete', row, ifMatch: null },
+        { op: 'delete', row, ifMatch: 2n ** 60n },
+      ],
+      profile,
+    },
+  ],
 };

@@ -1,7 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeEvent, encodeEvent } from '../../../../src/language/events/event-codec.ts';
 import type { Envelope, EventData } from '../../../../src/language/events/event.ts';
-import { encodeHeader, readCost, readHeader, readTraceContext } from '../../../../src/language/events/record-header.ts';
+import {
+  encodeHeader,
+  readCost,
+  readRecordHeader,
+  readTraceContext,
+} from '../../../../src/language/events/record-header.ts';
 
 const json = Buffer.from('{}');
 
@@ -33,7 +38,7 @@ describe('fields', () => {
     ['as many as there can be', [0x01, 251, ...Array.from({ length: 251 }, () => 0x81), ...unknown]],
   ])('that may be passed over are: %s', (_name, fields) => {
     const record = recordWith(fields);
-    expect(readHeader(record)).toEqual({
+    expect(readRecordHeader(record)).toEqual({
       codec: 1,
       jsonCodec: 0,
       jsonStart: 8 + fields.length,
@@ -42,7 +47,7 @@ describe('fields', () => {
   });
 
   test('say how the JSON is compressed', () => {
-    expect(readHeader(recordWith([...cost, 0x83, 1, 7])).jsonCodec).toBe(7);
+    expect(readRecordHeader(recordWith([...cost, 0x83, 1, 7])).jsonCodec).toBe(7);
     expect(readCost(recordWith([0x83, 1, 7, ...cost]))).toBe(0x1234);
   });
 
@@ -67,7 +72,7 @@ describe('fields', () => {
     ['the first of its kind', [0x80, 0], 0x80],
     ['a codec of the JSON of two bytes', [0x83, 2, 0, 1], 0x83],
   ])('that must be understood and are not make a record unreadable: %s', (_name, fields, tag) => {
-    expect(() => readHeader(recordWith(fields))).toThrow(
+    expect(() => readRecordHeader(recordWith(fields))).toThrow(
       `a record that cannot be read without its field ${tag}, which this version does not know`,
     );
   });
@@ -77,7 +82,7 @@ describe('fields', () => {
     ['within its value', [0x01, 2, 0x12]],
     ['behind its length', [...cost, 0x01, 1]],
   ])('one that is cut short %s makes a record unreadable', (_name, fields) => {
-    expect(() => readHeader(recordWith(fields))).toThrow('a record with a field that is cut short');
+    expect(() => readRecordHeader(recordWith(fields))).toThrow('a record with a field that is cut short');
   });
 });
 
@@ -86,9 +91,9 @@ describe('a header', () => {
     const record = recordWith(cost);
     const bodyStart = 8 + cost.length + json.length;
     for (let length = 1; length < bodyStart; length += 1) {
-      expect(() => readHeader(record.subarray(0, length))).toThrow('a record that is cut short');
+      expect(() => readRecordHeader(record.subarray(0, length))).toThrow('a record that is cut short');
     }
-    expect(readHeader(record.subarray(0, bodyStart)).bodyStart).toBe(bodyStart);
+    expect(readRecordHeader(record.subarray(0, bodyStart)).bodyStart).toBe(bodyStart);
   });
 
   test.each([
@@ -101,12 +106,14 @@ describe('a header', () => {
       [1, 0, 0, 1, 0, 0, 0, 0],
       'a record that is encrypted with a key this version does not know',
     ],
-  ])('a header %s throws', (_name, bytes, message) => expect(() => readHeader(Buffer.from(bytes))).toThrow(message));
+  ])('a header %s throws', (_name, bytes, message) =>
+    expect(() => readRecordHeader(Buffer.from(bytes))).toThrow(message),
+  );
 
   test('whose unknown flags are set is read', () => {
     const record = recordWith([]);
     record[2] = 0xfe;
-    expect(readHeader(record).jsonStart).toBe(8);
+    expect(readRecordHeader(record).jsonStart).toBe(8);
   });
 });
 
@@ -137,7 +144,12 @@ test('a traced record carries its span, which readers skip that do not ask for i
   expect([...header.subarray(8)]).toEqual([1, 2, 0x1f, 0x40, 2, 25, ...trace, 0x83, 1, 1]);
   expect(readTraceContext(record)).toEqual(trace);
   expect(readCost(record)).toBe(8000);
-  expect(readHeader(record)).toEqual({ codec: 1, jsonCodec: 1, jsonStart: header.length, bodyStart: record.length });
+  expect(readRecordHeader(record)).toEqual({
+    codec: 1,
+    jsonCodec: 1,
+    jsonStart: header.length,
+    bodyStart: record.length,
+  });
   expect(readTraceContext(encodeHeader(1, false, 2, 8000, 1))).toBeNull();
   expect(readTraceContext(record.subarray(0, 20))).toHaveLength(6);
 });

@@ -10,7 +10,7 @@ import { allTypes } from '../../../../src/language/values/column-type.ts';
 import { classify } from '../../../../src/language/values/json-value.ts';
 import { parseRow } from '../../../../src/language/values/row-text.ts';
 import { cuts, expectSameBlocksInChunks, expectSameInChunks } from './in-chunks.ts';
-import { compactText, rowText, rows, value, withMistakes, withStyle } from './json-text.ts';
+import { compactText, rowText, arbitraryRows, value, withMistakes, withStyle } from './json-text.ts';
 import type { Entries } from './json-text.ts';
 import { bodiesOf, readRows, refusalOf } from './read-rows.ts';
 
@@ -33,7 +33,7 @@ const profileOfNoRows = new ProfileBuilder().build(0, 0, 0);
 
 describe('what is accepted', () => {
   test('rows come back as they were, whatever their style', () => {
-    const cases = rows.chain((entries) => withStyle(compactText(entries)).map((text) => ({ entries, text })));
+    const cases = arbitraryRows.chain((entries) => withStyle(compactText(entries)).map((text) => ({ entries, text })));
     fc.assert(
       fc.property(cases, ({ entries, text }) => {
         const { blocks } = readRows([text]);
@@ -47,7 +47,7 @@ describe('what is accepted', () => {
 
   test('the profile is what comes of looking at each value', () => {
     fc.assert(
-      fc.property(rows, (entries) => {
+      fc.property(arbitraryRows, (entries) => {
         const { blocks } = readRows([compactText(entries)]);
         const profile = concatenateAll([profileOfNoRows, ...blocks.map((block) => block.profile)]);
         const bodies = bodiesOf({ blocks }).map((body) => Buffer.byteLength(body));
@@ -76,7 +76,7 @@ describe('what is accepted', () => {
 
   test('clean rows are copied byte for byte', () => {
     fc.assert(
-      fc.property(rows, (entries) => {
+      fc.property(arbitraryRows, (entries) => {
         const columns = [...new Set(entries.flatMap((row) => row.map(([key]) => key)))];
         const clean = entries.map((row) => kept(row).toSorted(([a], [b]) => columns.indexOf(a) - columns.indexOf(b)));
         expect(bodiesOf(readRows([compactText(clean)], { columns }))).toEqual(clean.map((row) => rowText(row)));
@@ -91,7 +91,9 @@ describe('what is accepted', () => {
 
   test('JSON.parse decides, but for the rules beyond it', () => {
     const counts = { accepted: 0, refused: 0 };
-    const bodies = rows.chain((entries) => withStyle(compactText(entries))).chain((text) => withMistakes(text));
+    const bodies = arbitraryRows
+      .chain((entries) => withStyle(compactText(entries)))
+      .chain((text) => withMistakes(text));
     fc.assert(
       fc.property(bodies, (bytes) => {
         const refusal = refusalOf(() => readRows([bytes], { form: 'rows' }));
@@ -159,7 +161,7 @@ describe('chunks', () => {
   };
   const members = fc.constantFrom('', '"name": "é",', '"schema":{"columns":[{"id":"a"}]} ,', '"rows":1,');
   const bodies = fc
-    .tuple(rows, members)
+    .tuple(arbitraryRows, members)
     .chain(([entries, first]) => {
       const text = compactText(entries);
       return withStyle(first === '' ? text : `{${first}"rows":${text},"more":[1,{"a":"😀"}]}`);
@@ -177,7 +179,7 @@ describe('chunks', () => {
   });
 
   test('make no difference to NDJSON', () => {
-    const lines = rows
+    const lines = arbitraryRows
       .chain((entries) =>
         fc
           .array(fc.constantFrom('\n', '\r\n', '\n\n', ' \n ', '\r', '', ' '), { minLength: 1, maxLength: 4 })

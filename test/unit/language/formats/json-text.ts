@@ -31,7 +31,7 @@ export const value = fc.letrec<{ value: unknown }>((tie) => ({
 const row: fc.Arbitrary<Entries> = fc.uniqueArray(fc.tuple(key, value), { maxLength: 6, selector: ([name]) => name });
 
 /** Rows of which the later ones are mostly like the first. */
-export const rows: fc.Arbitrary<readonly Entries[]> = fc
+export const arbitraryRows: fc.Arbitrary<readonly Entries[]> = fc
   .array(row, { minLength: 1, maxLength: 6 })
   .chain((distinct) => fc.array(fc.constantFrom(...distinct), { maxLength: 12 }));
 

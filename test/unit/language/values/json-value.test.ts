@@ -5,12 +5,13 @@ import {
   arrayOf,
   arrayTypes,
   columnTypes,
-  scalarKinds,
+  type ColumnType,
+  type scalarKinds,
   scalarTypes,
   typeBit,
   typeSet,
+  type TypeSet,
 } from '../../../../src/language/values/column-type.ts';
-import type { ColumnType, TypeSet } from '../../../../src/language/values/column-type.ts';
 import { elementsOf, hasOnlyExactNumbers, stringEnd, valueEnd } from '../../../../src/language/values/json-text.ts';
 import { booleanTypes, classify, classifyString, numberTypes } from '../../../../src/language/values/json-value.ts';
 import { storedAs } from '../../../../src/language/values/profile.ts';

@@ -1,14 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Outcome } from '../../../../src/language/events/outcome.ts';
 import { AppendUnknown, NotAppended } from '../../../../src/log/event-log.ts';
-import { OutcomeWaiters, type Wait } from '../../../../src/log/kafka/outcome-waiters.ts';
+import { OutcomeWaiters, type OutcomeWait } from '../../../../src/log/kafka/outcome-waiters.ts';
 import { outcomeLife } from '../../../../src/log/outcomes/recorded-outcome.ts';
 import { noTeamsHeld, parseHeldTeams } from '../../../../src/log/quarantine/held-teams.ts';
 
 const applied: Outcome = { status: 'applied', result: {} };
 
 /** What a request has been told so far. */
-async function told({ outcome }: Wait): Promise<string> {
+async function told({ outcome }: OutcomeWait): Promise<string> {
   const nothing = new Promise<string>((resolve) => setImmediate(() => resolve('nothing')));
   return Promise.race([
     outcome.then(
@@ -19,14 +19,14 @@ async function told({ outcome }: Wait): Promise<string> {
   ]);
 }
 
-function waitFor(waiters: OutcomeWaiters, command: string, offset?: bigint): Wait {
+function waitFor(waiters: OutcomeWaiters, command: string, offset?: bigint): OutcomeWait {
   const wait = waiters.wait(0, command, 'team', null);
   if (offset !== undefined) wait.placedAt({ offset, time: 1000 });
   return wait;
 }
 
 describe('a request hears', () => {
-  const cases: readonly (readonly [string, (waiters: OutcomeWaiters, wait: Wait) => void, string])[] = [
+  const cases: readonly (readonly [string, (waiters: OutcomeWaiters, wait: OutcomeWait) => void, string])[] = [
     ['what became of its command', (waiters) => waiters.settle(0, 'mine', applied), 'applied'],
     ['nothing of another command', (waiters) => waiters.settle(0, 'other', applied), 'nothing'],
     ['nothing of its command in another partition', (waiters) => waiters.settle(1, 'mine', applied), 'nothing'],

@@ -6,7 +6,7 @@ import {
   answersAttempt,
   outcomeLife,
   outcomesKept,
-  type Attempt,
+  type CommandAttempt,
   type RecordedOutcome,
 } from '../../../../src/log/outcomes/recorded-outcome.ts';
 import type { AppliedResult, Outcome, RowRange } from '../../../../src/language/events/outcome.ts';
@@ -71,9 +71,9 @@ test('an outcome counts for seven days, and is stored for fourteen', () => {
 describe('an outcome of the record at offset 5 is that of an attempt', () => {
   const first = { offset: 5n, time: 1_000_000 };
   const edge = first.time + outcomeLife;
-  const placed = (offset: bigint, time: number): Attempt => ({ place: { offset, time }, notAfter: time });
-  const unplaced = (notAfter: number | null): Attempt => ({ place: null, notAfter });
-  test.each<[string, Attempt, boolean]>([
+  const placed = (offset: bigint, time: number): CommandAttempt => ({ place: { offset, time }, notAfter: time });
+  const unplaced = (notAfter: number | null): CommandAttempt => ({ place: null, notAfter });
+  test.each<[string, CommandAttempt, boolean]>([
     ['whose record this is, whatever its time', placed(5n, edge + 1), true],
     ['whose record comes before, and so was repeated', placed(4n, edge + 1), true],
     ['whose record comes later in the same week', placed(9n, first.time + 1), true],

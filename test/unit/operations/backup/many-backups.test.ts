@@ -12,7 +12,7 @@ import {
   type Manifest,
 } from '../../../../src/operations/backup/manifest.ts';
 import { PackWriter } from '../../../../src/operations/backup/packs.ts';
-import { readRecords, writeRecords } from '../../../../src/operations/backup/record-packs.ts';
+import { readPackedRecords, writeRecords } from '../../../../src/operations/backup/record-packs.ts';
 import { removeSets } from '../../../../src/operations/backup/remove-sets.ts';
 import type { LogReader, LogRecord } from '../../../../src/log/event-log.ts';
 import { hashOf } from '../../../../src/log/identity.ts';
@@ -90,7 +90,7 @@ test('hundreds of small backups leave a few packs in the newest manifest; sets t
   expect(kept).toHaveLength(50);
   for (const id of kept) {
     const { manifest } = await readSet(store, id);
-    const found = (await Array.fromAsync(readRecords(store, 0, manifest.partitions[0]!))).flat();
+    const found = (await Array.fromAsync(readPackedRecords(store, 0, manifest.partitions[0]!))).flat();
     expect(found.map(({ bytes }) => Buffer.from(bytes).toString())).toEqual(
       records.slice(0, 3 * manifest.takenAt).map(({ bytes }) => Buffer.from(bytes).toString()),
     );

@@ -218,6 +218,7 @@ describe('the content that is fetched', () => {
       events: [event, event],
       remembered: null,
       committed: null,
+      isAhead: false,
     });
     return reserved;
   }

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { here, when } from '../../../support/decisions.ts';
 import { checkUpload, completeUpload, createUpload } from '../../../support/requests.ts';
 import { shown } from '../../../support/shown-decisions.ts';
-import { afterSteps, type Step } from '../../../support/upload-steps.ts';
+import { afterSteps, type UploadStep } from '../../../support/upload-steps.ts';
 import type { EventData } from '../../../../src/language/events/event.ts';
 import type { Given } from '../../../support/decisions.ts';
 import type { Request } from '../../../support/requests.ts';
@@ -28,13 +28,19 @@ const completed = (name: string, size: number, time = begin): string =>
 const givenUp = (size: number, bytesUsed: number, time = begin): string =>
   `upload upload: file-1 ${size} bytes, removed at ${time} | team 0${bytesUsed === 0 ? '' : ` ${bytesUsed} bytes`}`;
 
-type Case = readonly [name: string, state: Given, before: readonly Step[], step: Step, outcome: string];
+type Case = readonly [name: string, state: Given, before: readonly UploadStep[], step: UploadStep, outcome: string];
 
-function check(_name: string, state: Given, before: readonly Step[], [time, request]: Step, outcome: string): void {
+function check(
+  _name: string,
+  state: Given,
+  before: readonly UploadStep[],
+  [time, request]: UploadStep,
+  outcome: string,
+): void {
   expect(shown(when(afterSteps(state, ...before), request, { ...here, time }))).toBe(outcome);
 }
 
-const first: Step = [begin, completeUpload()];
+const first: UploadStep = [begin, completeUpload()];
 
 describe('an upload', () => {
   test.each<Case>([
@@ -144,7 +150,7 @@ describe('completed again', () => {
 describe('a completion is refused, with all that is wrong from here on,', () => {
   const large = completeUpload({ size: 11 });
   const wrong: Given = { uploadBytes: 5, uploadBytesMax: 8 };
-  const suspension: Step = [begin, suspend];
+  const suspension: UploadStep = [begin, suspend];
   test.each<Case>([
     ['of an unknown upload', wrong, [suspension], [end, completeUpload({ uploadId: 'unknown', size: 11 })], unknown],
     ["of another team's", wrong, [suspension], [end, completeUpload({ teamId: 'another', size: 11 })], unknown],

@@ -7,7 +7,7 @@ import { describe, expect, test } from '@jest/globals';
 import { here, when } from '../../../support/decisions.ts';
 import { checkUpload, completeUpload, deleteUpload } from '../../../support/requests.ts';
 import { shown } from '../../../support/shown-decisions.ts';
-import { afterSteps, type Step } from '../../../support/upload-steps.ts';
+import { afterSteps, type UploadStep } from '../../../support/upload-steps.ts';
 import type { EventData } from '../../../../src/language/events/event.ts';
 import type { Given } from '../../../support/decisions.ts';
 import type { Request } from '../../../support/requests.ts';
@@ -17,18 +17,24 @@ const begin = here.time;
 const end = begin + 1000;
 
 const fact = (data: EventData): Request => ({ data });
-const completed: Step = [begin, completeUpload()];
-const suspended: Step = [begin, fact({ type: 'TeamSuspended', teamId: 'team' })];
-const resumed: Step = [begin, fact({ type: 'TeamResumed', teamId: 'team' })];
-const deleted: Step = [begin, deleteUpload()];
+const completed: UploadStep = [begin, completeUpload()];
+const suspended: UploadStep = [begin, fact({ type: 'TeamSuspended', teamId: 'team' })];
+const resumed: UploadStep = [begin, fact({ type: 'TeamResumed', teamId: 'team' })];
+const deleted: UploadStep = [begin, deleteUpload()];
 
 const unknown = 'upload_not_found: there is no such upload';
 const withdrawn = (time: number): string =>
   `upload upload: file-1 4 bytes, unclaimed since ${begin}, removed at ${time}`;
 
-type Case = readonly [name: string, state: Given, before: readonly Step[], step: Step, outcome: string];
+type Case = readonly [name: string, state: Given, before: readonly UploadStep[], step: UploadStep, outcome: string];
 
-function check(_name: string, state: Given, before: readonly Step[], [time, request]: Step, outcome: string): void {
+function check(
+  _name: string,
+  state: Given,
+  before: readonly UploadStep[],
+  [time, request]: UploadStep,
+  outcome: string,
+): void {
   expect(shown(when(afterSteps(state, ...before), request, { ...here, time }))).toBe(outcome);
 }
 
@@ -130,6 +136,6 @@ describe('there is no upload', () => {
   ])('there is no upload %s', check);
 });
 
-function requestOf([time, request]: Step): [Request, typeof here] {
+function requestOf([time, request]: UploadStep): [Request, typeof here] {
   return [request, { ...here, time }];
 }

@@ -1,4 +1,4 @@
-/** Exports a table: all rows that meet a filter, at one version, as a file that is made while it is read. */
+/** Exports a table: all rows that match a filter, at one version, as a file that is written while it is read. */
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
@@ -25,23 +25,23 @@ import {
 } from '../compile.ts';
 import type { Copies } from '../copies.ts';
 import { FillTurns } from '../fill-turns.ts';
-import { inTime } from '../in-time.ts';
+import { withQueryTimeout } from '../in-time.ts';
 import { partsBeside } from '../parts.ts';
 import type { Room } from '../room.ts';
 import type { TableCopy } from '../table-copy.ts';
 import { cellTextMax, sheetRowsMax } from './sheet-cells.ts';
 import { LongTexts } from './sheet-writer.ts';
 import type { TextWriter } from './text-writer.ts';
-import { columnsOf, writerFor, type FileColumn, type TextFormat } from './text-writers.ts';
+import { columnsOf, textWriterFor, type FileColumn, type TextFormat } from './text-writers.ts';
 import { workbookFile } from './workbook-file.ts';
 
 interface ExporterOptions {
   readonly copies: Copies;
   readonly room: Room;
   readonly columnar: Columnar;
-  /** Where files are made that are sent then. */
+  /** The folder for files that must be complete before they are sent. */
   readonly folder: string;
-  /** How long each step may take, in milliseconds. */
+  /** Time limit of each step, in milliseconds. */
   readonly timeoutMs: number;
 }
 
@@ -50,31 +50,31 @@ export interface Exported {
   readonly version: bigint;
   readonly isCold: boolean;
   /**
-   * Each part is overwritten once the one after the next is asked for. Rejects if the copy it is read from had to make
-   * room, which costs the rest of the file.
+   * A part is overwritten when the part after the next one is requested. Rejects if the copy was dropped to make room;
+   * then the file stays incomplete.
    */
   readonly parts: AsyncIterable<Uint8Array | string>;
-  /** To be called at the end, also if not all was read. */
+  /** Call it at the end, also if the parts were not read to their end. */
   readonly release: () => Promise<void>;
 }
 
 type ExportedFile = Pick<Exported, 'parts' | 'release'>;
 
-/** A slice, which one statement reads, has at most so many bytes of rows, or one row. */
+/** Limits of a slice, which one statement reads. A slice has at least one row. */
 const sliceBytesMax = 8 * 1024 * 1024;
 const sliceRowsMax = 61_440;
 
-/** The engine reads so many rows at once, also if fewer are asked for. */
+/** The engine reads this many rows at once, even if fewer are requested. */
 const vectorRows = 2048;
 
-/** To sort all rows, or to write all into one file, may take so many times as long as a query. */
+/** Sorting all rows, or writing all into one file, may take this many times the time limit of a query. */
 const wholeTimes = 20;
 
 export class Exporter {
   readonly #options: ExporterOptions;
   /**
-   * A statement that reads many columns takes much memory beside what the engine counts, whatever format it writes: one
-   * statement at a time. Between slices of a file, others have their turn.
+   * A statement that reads many columns takes much memory that the engine does not count, so such statements run one at
+   * a time. Other exports get their turn between slices.
    */
   readonly #wide = new FillTurns(1);
   #tables = 0;
@@ -83,7 +83,9 @@ export class Exporter {
     this.#options = options;
   }
 
-  /** Rejects with QueryError, and as `gone` says when nobody waits any more. */
+  /**
+   * Exports a table. Rejects with QueryError, and with the reason of `gone`, which aborts when nobody waits any more.
+   */
   async export(request: ExportRequest, gone: AbortSignal): Promise<Exported> {
     const query = readRowsQuery(request.query, request.prefix);
     const [table] = await this.#options.copies.take(request, [request.tableId], gone);
@@ -110,8 +112,8 @@ export class Exporter {
     gone: AbortSignal,
   ): Promise<ExportedFile> {
     const columns = columnsOf(query, source);
-    const writer = writerFor(format, columns, query.fields !== null, csv);
-    // Finds what is wrong with the query before anything is sent.
+    const writer = textWriterFor(format, columns, query.fields !== null, csv);
+    // Find mistakes in the query before anything is sent.
     compileRows(query, source, { offset: 0, limit: 0 });
     if (format === 'xlsx') await this.#checkSheet(query, source, copy, columns, gone);
     const { begin, before, behind, takesIdBefore: hasIdBefore, end } = writer;
@@ -134,7 +136,7 @@ export class Exporter {
       yield* slices;
       yield end;
     };
-    // While nothing is read, the copy may make room for others, as it may for a continuation.
+    // Between slices the copy may be dropped to make room, like a copy that only a continuation holds.
     const release = copy.hold(source.version, 'continuation');
     return {
       parts: format === 'xlsx' ? workbookFile(write()) : write(),
@@ -145,7 +147,7 @@ export class Exporter {
     };
   }
 
-  /** Rejects with QueryError if a sheet cannot hold the rows. */
+  /** Rejects with QueryError if a sheet cannot hold the rows or one of their cells. */
   async #checkSheet(
     query: RowsQuery,
     source: QuerySource,
@@ -154,13 +156,13 @@ export class Exporter {
     gone: AbortSignal,
   ): Promise<void> {
     const { columnar } = this.#options;
-    const instead = 'ask for other rows or columns, or for another format';
+    const instead = 'select fewer rows or columns, or use another format';
     await this.#read(copy, source, gone, 1, async (signal) => {
       const [[count]] = (await columnar.rows(compileCount(query, source), signal)) as [[bigint]];
       if (count >= sheetRowsMax)
         throw new QueryError(
           'limit_exceeded',
-          `A sheet holds ${sheetRowsMax - 1} rows below its header, and these are ${count}: ${instead}.`,
+          `A sheet can hold ${sheetRowsMax - 1} rows below its header, but the export has ${count}: ${instead}.`,
         );
       if (copy.rowBytesMax <= cellTextMax) return;
       const long = new LongTexts(columns);
@@ -169,12 +171,12 @@ export class Exporter {
       const { columnId, rowId } = long.found;
       throw new QueryError(
         'limit_exceeded',
-        `A cell of a sheet holds ${cellTextMax} characters, and column ${JSON.stringify(columnId)} has more in the row ${rowId}: ${instead}.`,
+        `A cell of a sheet can hold ${cellTextMax} characters, but column ${JSON.stringify(columnId)} has more in the row ${rowId}: ${instead}.`,
       );
     });
   }
 
-  /** Takes room for the rows that a query asks for, before they are written a second time. */
+  /** Reserves space for the rows of a query before they are written a second time. */
   async #takeRoom(
     query: RowsQuery,
     source: QuerySource,
@@ -182,15 +184,15 @@ export class Exporter {
     gone: AbortSignal,
   ): Promise<(bytes: number) => void> {
     const { columnar, room, timeoutMs } = this.#options;
-    const [[bytes]] = (await inTime(timeoutMs, gone, (signal) =>
+    const [[bytes]] = (await withQueryTimeout(timeoutMs, gone, (signal) =>
       columnar.rows(compileBytes(query, source), signal),
     )) as [[bigint]];
     return room.take(copy, Number(bytes));
   }
 
   /**
-   * The rows in the order of a query: sorted into a table first, which is read then. `taken`: says how much of the room
-   * that was taken for it is needed beside the copy.
+   * Yields the rows in the order of a query: sorts them into a table, and then reads the table. `taken` changes the
+   * reservation to the bytes that the table needs beside the copy.
    */
   async *#sortedSlices(
     query: RowsQuery,
@@ -227,7 +229,9 @@ export class Exporter {
     }
   }
 
-  /** The text of rows with numbers below `end`, slice by slice. The next slice is read while one is sent. */
+  /**
+   * Yields the text of rows with numbers below `end`, slice by slice. The next slice is read while one is being sent.
+   */
   async *#slices(
     rows: TextRows,
     end: bigint,
@@ -250,7 +254,7 @@ export class Exporter {
           if (slice.fits(Number(length))) break;
         }
         const to = from + BigInt(slice.rows);
-        // Written while they are in the caches of the processor.
+        // Write the rows while they are in the caches of the processor.
         await columnar.texts(compileText(rows, { from, to }), signal, (some) => writer.add(some));
         from = to;
         slice.grow();
@@ -261,7 +265,7 @@ export class Exporter {
     while (next !== null) {
       const text = await next;
       next = read();
-      // Awaited once this text was taken; a failure before that must not count as unhandled.
+      // Awaited after this text was taken; until then a failure must not count as unhandled.
       next?.catch(() => undefined);
       yield text;
     }
@@ -271,7 +275,7 @@ export class Exporter {
     const { columnar, room, folder, timeoutMs } = this.#options;
     const file = join(folder, `${randomUUID()}.parquet`);
     const ids = columnsOf(query, source).map(({ id }) => id);
-    // Finds what is wrong with the query before rows are read for it.
+    // Find mistakes in the query before rows are read.
     compileParquet(query, source, ids, new Set(), file);
     const taken = await this.#takeRoom(query, source, copy, gone);
     const remove = async (): Promise<void> => {
@@ -279,7 +283,7 @@ export class Exporter {
       taken(0);
     };
     try {
-      await inTime(timeoutMs * wholeTimes, gone, (signal) =>
+      await withQueryTimeout(timeoutMs * wholeTimes, gone, (signal) =>
         room.watched(signal, async (watched) => {
           const write = compileParquet(query, source, ids, await this.#zoned(ids, source, watched), file);
           return this.#inTurn(source, copy, watched, async () => columnar.rows(write, watched));
@@ -293,7 +297,7 @@ export class Exporter {
     }
   }
 
-  /** The columns with moments of which any value of the table has a zone. */
+  /** The columns of moments that have a value with a zone. */
   async #zoned(ids: readonly string[], source: QuerySource, signal: AbortSignal): Promise<ReadonlySet<string>> {
     const moments = momentsOf(ids, source);
     if (moments.length === 0) return new Set();
@@ -301,12 +305,12 @@ export class Exporter {
     return new Set(moments.filter((_, at) => found[at]));
   }
 
-  /** Does what reads columns of a table when it may: of tables with several parts, one at a time. */
+  /** Runs work that reads columns. If the table has several parts, only one such work runs at a time. */
   async #inTurn<T>(source: QuerySource, copy: TableCopy, gone: AbortSignal, work: () => Promise<T>): Promise<T> {
     return partsBeside(source.columns.values()).length > 0 ? this.#wide.run(copy.teamId, gone, work) : work();
   }
 
-  /** Reads a copy, which stays for so long, in so many times the time of a query. */
+  /** Runs work that reads a copy, which is held meanwhile. Its time limit is `times` that of a query. */
   async #read<T>(
     copy: TableCopy,
     source: QuerySource,
@@ -315,26 +319,31 @@ export class Exporter {
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     if (copy.isDropped || copy.isWanted)
-      throw new QueryError('service_unavailable', 'The copy of the table that was exported had to make room.');
+      throw new QueryError(
+        'service_unavailable',
+        'The export was stopped to make room for other queries. Try again later.',
+      );
     const done = copy.hold(source.version, 'query');
     try {
-      return await this.#inTurn(source, copy, gone, () => inTime(this.#options.timeoutMs * times, gone, work));
+      return await this.#inTurn(source, copy, gone, () =>
+        withQueryTimeout(this.#options.timeoutMs * times, gone, work),
+      );
     } finally {
       done();
     }
   }
 }
 
-/** How many rows a slice has, so that their bodies are not longer than `sliceBytesMax`. */
+/** Adapts the number of rows of a slice, so that their bodies have at most `sliceBytesMax` bytes. */
 class SliceSize {
   readonly #safe: number;
   rows: number;
 
-  /** `rowBytesMax`: of the longest row. */
+  /** `rowBytesMax` is the size of the longest row. */
   constructor(rowBytesMax: number) {
     const rows = Math.min(Math.max(Math.floor(sliceBytesMax / Math.max(rowBytesMax, 1)), 1), sliceRowsMax);
     this.#safe = rows - (rows > vectorRows ? rows % vectorRows : 0);
-    // With few long rows among many, most slices may be larger.
+    // If few of the rows are long, most slices can have more rows.
     this.rows = Math.max(this.#safe, 1024);
   }
 
@@ -342,10 +351,10 @@ class SliceSize {
     return this.rows > this.#safe;
   }
 
-  /** Whether the rows of a slice of this size, which have so many bytes, are few enough; otherwise it gets smaller. */
+  /** Whether a slice of this size, whose rows have `bytes`, is small enough. If not, reduces the size. */
   fits(bytes: number): boolean {
     if (bytes <= sliceBytesMax) return true;
-    // Half of what would fit, so that the rows after them fit too, even if they are longer.
+    // Take half of the rows that would fit, so that the next rows fit even if they are longer.
     this.rows = Math.max(this.#safe, Math.floor((this.rows * sliceBytesMax) / bytes / 2));
     return false;
   }

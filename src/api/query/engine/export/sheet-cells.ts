@@ -1,6 +1,5 @@
 /**
- * Cells of a sheet in SpreadsheetML (ECMA-376, part 1, 18.3.1). A text is a text, whatever it begins with: nothing is a
- * formula.
+ * Cells of a sheet in SpreadsheetML (ECMA-376, part 1, 18.3.1). A text stays a text even if it begins like a formula.
  */
 import type { ColumnType } from '../../../../language/values/column-type.ts';
 import { decodeString } from '../../../../language/values/json-text.ts';
@@ -12,11 +11,11 @@ export interface SheetColumn {
   readonly type: ColumnType;
 }
 
-/** The most characters of a cell, as UTF-16 counts them, and the most rows of a sheet, the header among them. */
+/** The maximum length of a cell in UTF-16 code units, and of a sheet in rows, including the header. */
 export const cellTextMax = 32_767;
 export const sheetRowsMax = 1_048_576;
 
-/** The formats that cells have by their numbers; the first is that of all others. */
+/** The formats of cells, by their numbers. The first is the default. */
 const formats = {
   general: null,
   date: 'yyyy-mm-dd',
@@ -28,7 +27,7 @@ const formats = {
 type Format = keyof typeof formats;
 const formatNames = Object.keys(formats) as Format[];
 
-/** Numbers of formats below this are those that Excel has. */
+/** The first number for a custom format. Lower numbers are built into Excel. */
 const firstFormat = 164;
 
 const numberFormats = formatNames
@@ -40,7 +39,7 @@ const cellFormats = formatNames.map((_, at) => {
   return `<xf ${number} fontId="0" fillId="0" borderId="0" xfId="0"/>`;
 });
 
-/** The part of a workbook that has the formats of its cells. Excel refuses one without fonts, fills and borders. */
+/** The part of a workbook with the formats of cells. Excel refuses it without fonts, fills and borders. */
 export const styles = [
   '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n',
   '<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">',
@@ -53,7 +52,7 @@ export const styles = [
   '<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>',
 ].join('');
 
-/** A cell. `place`: such as `B7`. `token`: its value as JSON. */
+/** The XML of a cell. `place` is like `B7`; `token` is the value as JSON. */
 export function cellXml(place: string, type: ColumnType, token: string): string {
   switch (type) {
     case 'number':
@@ -70,24 +69,24 @@ export function cellXml(place: string, type: ColumnType, token: string): string 
         : `<c r="${place}" s="${formatNames.indexOf(moment.format)}"><v>${moment.serial}</v></c>`;
     }
     default:
-      return textCell(place, cellText(type, token));
+      return textCell(place, sheetText(type, token));
   }
 }
 
-/** What a cell shows that is a text. */
-export function cellText(type: ColumnType, token: string): string {
+/** The text of a cell that is shown as a text. */
+export function sheetText(type: ColumnType, token: string): string {
   return token.startsWith('"') && type !== 'json' ? decodeString(token) : token;
 }
 
 /**
- * A text that is in the cell, not among those that cells share: a file that is sent while it is made does not know
- * these before.
+ * The XML of a text within the cell. Shared strings are not possible, because the file is sent before all of its texts
+ * are known.
  */
 export function textCell(place: string, text: string): string {
   return `<c r="${place}" t="inlineStr"><is><t xml:space="preserve">${escapeText(text)}</t></is></c>`;
 }
 
-/** The letters of a column, from 0. */
+/** The letters of a column; the first column is 0. */
 export function lettersOf(column: number): string {
   return (column < 26 ? '' : lettersOf(Math.floor(column / 26) - 1)) + String.fromCharCode(65 + (column % 26));
 }
@@ -99,8 +98,8 @@ const escaped =
   /[&<>]|[\0-\x08\v\f\r\x0e-\x1f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|_(?=x[0-9A-Fa-f]{4}_)/g;
 
 /**
- * What XML cannot hold, and what reads as an escape, as `_x0000_` (ECMA-376, part 1, 22.9.2.19). A carriage return
- * alone would be read as a line feed.
+ * Escapes markup. Characters that XML cannot contain, and texts that look like an escape, become `_x0000_` (ECMA-376,
+ * part 1, 22.9.2.19). So does a carriage return, which would be read as a line feed.
  */
 function escapeText(text: string): string {
   return text.replace(escaped, (found) => markup[found] ?? hexOf(found));
@@ -117,7 +116,7 @@ function hexOf(unit: string): string {
 const numberMax = 9.99999999999999e307;
 const numberMin = 2.2251e-308;
 
-/** Whether a double has all digits of a number, and Excel has that double. */
+/** Whether a double has all digits of a number, and is in the range of Excel. */
 function isExact(token: string): boolean {
   const number = Number(token);
   const size = Math.abs(number);
@@ -126,7 +125,7 @@ function isExact(token: string): boolean {
   return token === shortest || decimalOf(token) === decimalOf(shortest);
 }
 
-/** A number with all its digits, spelled in one way. */
+/** The canonical spelling of a number with all its digits. */
 function decimalOf(token: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(token) ?? [];
@@ -142,14 +141,14 @@ interface Moment {
 
 /** Days from 1899-12-30, from which Excel counts, to 1970-01-01. */
 const daysTo1970 = 25_569;
-/** Before it, Excel counts as if 1900 had a 29th of February. */
+/** Before this day, Excel counts as if 1900 had a 29th of February. */
 const firstOfMarch1900 = -25_508;
 const [firstDay, lastDay] = [-25_567, 2_932_896];
 const microsecondsOfWholeDay = 86_400_000_000;
 
 /**
- * A moment as Excel counts; null if it is outside of what Excel has, or more exact. In UTC, if it has a zone; a time of
- * a day that has one stays a text.
+ * The serial number of a moment in Excel; null if it is out of range or too exact. A date-time with a zone is converted
+ * to UTC. A time of day with a zone gives null, and stays a text.
  */
 function momentOf(type: 'date' | 'dateTime' | 'time', text: string): Moment | null {
   if (type === 'date') return momentAt(daysOf(text), 0, 'date', 'date');

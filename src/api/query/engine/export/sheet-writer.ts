@@ -1,6 +1,6 @@
 /** Writes rows as a sheet of a workbook. */
 import { eachRow, RowCells } from '../../../../language/formats/row-cells.ts';
-import { cellText, cellTextMax, cellXml, lettersOf, textCell, type SheetColumn } from './sheet-cells.ts';
+import { sheetText, cellTextMax, cellXml, lettersOf, textCell, type SheetColumn } from './sheet-cells.ts';
 import type { TextWriter } from './text-writer.ts';
 
 export class SheetWriter implements TextWriter {
@@ -20,7 +20,7 @@ export class SheetWriter implements TextWriter {
     this.#letters = columns.map((_, place) => lettersOf(place));
     this.#cells = new RowCells(columns);
     const header = columns.map(({ id }, place) => textCell(`${this.#letters[place]}1`, id)).join('');
-    // The header stays where it is while somebody reads on.
+    // Freeze the header while the sheet scrolls.
     const view =
       '<sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>';
     this.begin =
@@ -46,11 +46,11 @@ export class SheetWriter implements TextWriter {
   }
 }
 
-/** Finds a text that no cell of a sheet can hold. */
+/** Finds a text that is too long for a cell of a sheet. */
 export class LongTexts {
   readonly #columns: readonly SheetColumn[];
   readonly #cells: RowCells;
-  /** The column of the first, with the ID of its row; null: there is none. */
+  /** The column and the row ID of the first such text; null: there is none. */
   found: { readonly columnId: string; readonly rowId: string } | null = null;
 
   constructor(columns: readonly SheetColumn[]) {
@@ -58,14 +58,14 @@ export class LongTexts {
     this.#cells = new RowCells(columns);
   }
 
-  /** `rows`: with `$rowID`, which is the first column. */
+  /** Checks rows, whose first column is `$rowID`. */
   add(rows: Buffer): void {
     eachRow(rows, (row) => {
       const tokens = this.#cells.read(row);
       for (const [place, token] of tokens.entries()) {
         const { id, type } = this.#columns[place]!;
-        if (token !== null && token.length > cellTextMax && cellText(type, token).length > cellTextMax)
-          this.found ??= { columnId: id, rowId: cellText('string', tokens[0]!) };
+        if (token !== null && token.length > cellTextMax && sheetText(type, token).length > cellTextMax)
+          this.found ??= { columnId: id, rowId: sheetText('string', tokens[0]!) };
       }
     });
   }

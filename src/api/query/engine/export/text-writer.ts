@@ -1,19 +1,19 @@
 /** Writes rows as the text of a file. */
 export interface TextWriter {
-  /** The text before all rows. */
+  /** The text before the rows. */
   readonly begin: string;
-  /** What stands before and behind each row that is given. */
+  /** The texts before and after each row that `add` gets. */
   readonly before: string;
   readonly behind: string;
-  /** Whether `$rowID` may stand before the object of a row, instead of in it. */
+  /** Whether `$rowID` may precede the object of a row instead of being in it. */
   readonly takesIdBefore: boolean;
-  /** Adds rows, as `GET .../rows` shows them, in UTF-8. */
+  /** Adds rows in UTF-8, in the form of `GET .../rows`. */
   add(rows: Buffer): void;
   /**
-   * The text of the rows since the last call. It stays until the second call after this one; rows that are added then
-   * are written over it.
+   * The text of the rows since the last call. It is valid until the second call after this one, whose rows overwrite
+   * it.
    */
   take(): Buffer;
-  /** The text behind all rows. */
+  /** The text after the rows. */
   readonly end: string;
 }

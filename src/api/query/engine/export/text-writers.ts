@@ -9,14 +9,14 @@ import type { SheetColumn } from './sheet-cells.ts';
 import { SheetWriter } from './sheet-writer.ts';
 import type { TextWriter } from './text-writer.ts';
 
-/** What is written row by row, also the sheet of a workbook. */
+/** The formats that are written row by row, including the sheet of a workbook. */
 export type TextFormat = Exclude<ExportFormat, 'parquet'>;
 
 /** A column of a file. */
 export type FileColumn = WrittenColumn & SheetColumn;
 
-/** `columns`: those of the file. `isPart`: whether rows have more columns. `csv`: how CSV is written. */
-export function writerFor(
+/** The writer for a format. `columns` are the columns of the file; `isPart`: whether rows have more columns. */
+export function textWriterFor(
   format: TextFormat,
   columns: readonly FileColumn[],
   isPart: boolean,
@@ -49,21 +49,21 @@ function delimited({ delimiter, excel }: CsvForm, columns: readonly WrittenColum
   };
 }
 
-/** A JSON array, if something stands before each row; else lines of JSON. */
+/** Writes a JSON array if `before` is not empty, otherwise lines of JSON. */
 class JsonWriter implements TextWriter {
   readonly before: string;
   readonly behind: string;
   readonly takesIdBefore = false;
   readonly #ids: ReadonlySet<string> | null;
   /**
-   * Memory that is used again: else the collector of garbage would mark the whole heap every few MiB, since such memory
-   * counts as its own.
+   * Reused memory. With new buffers V8's garbage collector would mark the whole heap every few MiB, because it counts
+   * external memory.
    */
   #memories = [Buffer.alloc(0), Buffer.alloc(0), Buffer.alloc(0)];
   #length = 0;
   #hasRows = false;
 
-  /** `columns`: null for all that rows have. */
+  /** `columns` are the columns to write; null: all columns of the rows. */
   constructor(before: string, behind: string, columns: readonly WrittenColumn[] | null) {
     this.before = before;
     this.behind = behind;
@@ -80,7 +80,7 @@ class JsonWriter implements TextWriter {
 
   add(rows: Buffer): void {
     const text = this.#ids === null ? rows : Buffer.from(this.#selected(rows.toString(), this.#ids));
-    // Nothing separates the first row from one before it.
+    // Omit the separator before the first row.
     this.#append(this.#hasRows || this.before === '' ? text : text.subarray(1));
     this.#hasRows = true;
   }
@@ -112,7 +112,7 @@ class JsonWriter implements TextWriter {
   }
 }
 
-/** A row with some of its cells only, as they are written. */
+/** A row with only some of its cells, in their original spelling. */
 export function selectFields(row: string, fields: ReadonlySet<string>): string {
   const cells: string[] = [];
   eachCell(row, (key, token) => {
@@ -121,7 +121,7 @@ export function selectFields(row: string, fields: ReadonlySet<string>): string {
   return `{${cells.join(',')}}`;
 }
 
-/** The columns of a file, or of a page as CSV. `$rowID` always comes, and comes first. */
+/** The columns of a file, or of a page as CSV. `$rowID` is always the first one. */
 export function columnsOf(query: RowsQuery, { columns }: QuerySource): FileColumn[] {
   const ids = query.fields ?? [...columns.keys()];
   return ['$rowID', ...ids.filter((id) => id !== '$rowID')].map((id) => {

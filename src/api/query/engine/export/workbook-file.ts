@@ -1,6 +1,6 @@
 /**
- * A workbook (.xlsx) with one sheet, which is packed while it is read. Its bytes are the same each time: nothing in it
- * is of the time or the machine.
+ * A workbook (.xlsx) with one sheet, which is packed while it is read. The same rows give the same bytes: nothing
+ * depends on the time or the machine.
  */
 import { styles } from './sheet-cells.ts';
 
@@ -10,7 +10,7 @@ const relationships = 'http://schemas.openxmlformats.org/officeDocument/2006/rel
 const packageRelationships = 'http://schemas.openxmlformats.org/package/2006/relationships';
 const contentType = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 
-/** All parts but the sheet, by their names. */
+/** All parts except the sheet, by their names. */
 const parts: Readonly<Record<string, string>> = {
   '[Content_Types].xml':
     '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>' +
@@ -23,16 +23,19 @@ const parts: Readonly<Record<string, string>> = {
     `<Relationship Id="rId2" Type="${relationships}/styles" Target="styles.xml"/></Relationships>`,
 };
 
-/** The first moment that a zip archive can have, wherever this runs. */
+/** The earliest time that a zip archive can contain, in local time. */
 const packedAt = new Date(1980, 0, 1);
 
-/** The file. `sheet`: the XML of the sheet; each of its parts may change once the next is asked for. */
+/**
+ * Yields the file. `sheet` is the XML of the sheet; each of its parts may be overwritten when the next one is
+ * requested.
+ */
 export async function* workbookFile(
   sheet: AsyncIterable<Uint8Array | string>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const packed = pack(sheet, writable);
-  // It fails with what is read, too, or because nobody reads on.
+  // Its failure also fails the reader, or nobody reads any more.
   packed.catch(() => undefined);
   const reader = readable.getReader();
   try {
@@ -54,12 +57,11 @@ async function pack(sheet: AsyncIterable<Uint8Array | string>, target: WritableS
   try {
     for (const [name, text] of Object.entries(parts)) await zip.add(name, new TextReader(declaration + text));
     await zip.add('xl/styles.xml', new TextReader(styles));
-    // Without a size, as it is not known before. Excel takes no zip64 of such a part, so that 4 GiB of XML are the
-    // most, and more of it fails.
+    // The size is not known before. Excel does not accept zip64 for such a part, so more than 4 GiB of XML fail.
     await zip.add('xl/worksheets/sheet1.xml', ReadableStream.from(bytesOf(sheet)), { zip64: false });
     await zip.close();
   } catch (error) {
-    // It may have failed itself.
+    // The target itself may have failed.
     await target.abort(error).catch(() => undefined);
     throw error;
   }

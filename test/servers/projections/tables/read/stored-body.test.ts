@@ -1,7 +1,12 @@
 /** The SQL fragments and the TypeScript functions of read/stored-body.ts give the same form of a body. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { changedForm, formInSql, formOf, presenterOfForm } from '../../../../../projections/tables/read/stored-body.ts';
+import {
+  changedForm,
+  formInSql,
+  bodyFormOf,
+  presenterOfForm,
+} from '../../../../../projections/tables/read/stored-body.ts';
 import { asStored, type BodyForm } from '../../../../../src/language/values/presentation.ts';
 import { createDatabase } from '../../../../support/postgres.ts';
 
@@ -56,8 +61,8 @@ async function formAt(
 }
 
 test.each(extents)('the stored form of an extent of %j is read back, unless it reads as it is', async (extent) => {
-  expect(await formAt(extent, 8n, null)).toEqual(formOf(extent));
-  expect(await formAt(extent, 7n, null)).toEqual(extent.presented === null ? formOf(extent) : null);
+  expect(await formAt(extent, 8n, null)).toEqual(bodyFormOf(extent));
+  expect(await formAt(extent, 7n, null)).toEqual(extent.presented === null ? bodyFormOf(extent) : null);
 });
 
 test.each(extents)(

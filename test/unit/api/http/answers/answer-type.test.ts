@@ -1,7 +1,7 @@
 /** `Accept`: which media type an answer has, and 406. */
 import { describe, expect, test } from '@jest/globals';
 import { chooseType } from '../../../../../src/api/http/answers/answer-type.ts';
-import { json } from '../../../../../src/api/http/openapi/operation.ts';
+import { jsonContent } from '../../../../../src/api/http/openapi/operation.ts';
 import { z } from 'zod';
 import { authorization, buildEdge, errorOf } from '../server/edge-app.ts';
 
@@ -51,7 +51,7 @@ test.each(['a/b,', 'a/b;c="d,', 'text/csv;q=0.00001,', '; ', ';a', '"/,'])(
 
 describe('a route', () => {
   const operation = { operationId: 'x', tag: 'Tables', summary: '', description: '' } as const;
-  const one = { ...operation, answers: { 200: { description: '', body: json(z.unknown(), {}) } } };
+  const one = { ...operation, answers: { 200: { description: '', body: jsonContent(z.unknown(), {}) } } };
   const none = { ...operation, answers: { 200: { description: '' } } };
   const file = {
     ...operation,
@@ -81,7 +81,7 @@ describe('a route', () => {
       const answer = await ask(method, '/one', 'text/html');
       expect([answer.statusCode, answer.json()]).toEqual([
         406,
-        errorOf('not_acceptable', 'Accept: none of it is there. This path answers with application/json.'),
+        errorOf('not_acceptable', 'Accept: this path has none of these media types. It answers with application/json.'),
       ]);
     }
     expect(written).toBe(0);

@@ -13,7 +13,7 @@ import {
   errorPattern,
   listen,
   RawClient,
-  refusalOf,
+  validationErrorAt,
   requestText,
 } from '../server/edge-app.ts';
 
@@ -86,7 +86,7 @@ describe.each(ways)('%s', (url) => {
   test.each(['deflate', 'gzip, br', 'gzip, gzip', 'toString'])('does not know %s', async (encoding) => {
     const response = await put(url, sample, { 'content-encoding': encoding });
     expect(response.statusCode).toBe(400);
-    expect(response.json()).toEqual(refusalOf('Content-Encoding'));
+    expect(response.json()).toEqual(validationErrorAt('Content-Encoding'));
   });
 
   test.each(encodings)('%s that is cut short, garbled, followed by more, or not there is refused', async (encoding) => {
@@ -97,7 +97,7 @@ describe.each(ways)('%s', (url) => {
     for (const payload of bad) {
       const response = await put(url, payload, { 'content-encoding': encoding });
       expect(response.statusCode).toBe(400);
-      expect(response.json()).toEqual(refusalOf('Content-Encoding'));
+      expect(response.json()).toEqual(validationErrorAt('Content-Encoding'));
     }
   });
 
@@ -414,7 +414,7 @@ describe('the media type', () => {
   ])('"%s" is refused', async (type) => {
     const response = await put('/media', '[]', { 'content-type': type });
     expect(response.statusCode).toBe(400);
-    expect(response.json()).toEqual(refusalOf('Content-Type'));
+    expect(response.json()).toEqual(validationErrorAt('Content-Type'));
   });
 
   test('must be there', async () => {

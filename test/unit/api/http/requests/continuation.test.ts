@@ -2,10 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../../../support/property.ts';
 
 import {
-  formatContinuation,
+  formatRowsContinuation,
   formatListContinuation,
   formatTablesContinuation,
-  parseContinuation,
+  parseRowsContinuation,
   parseListContinuation,
   parseTablesContinuation,
 } from '../../../../../src/api/http/requests/continuation.ts';
@@ -15,15 +15,15 @@ const version = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });
 const position = fc.record({ generation: version, version, ordinal: fc.nat(2 ** 31 - 1), index: fc.nat(2 ** 30) });
 const table = '01890000-0000-7000-8000-000000000000';
 
-const here = formatContinuation(table, { generation: 10n, version: 20n, ordinal: 1, index: 7 });
+const here = formatRowsContinuation(table, { generation: 10n, version: 20n, ordinal: 1, index: 7 });
 
 describe('a continuation', () => {
   test('says what it was made of, in letters that a query takes as they are', () => {
     fc.assert(
       fc.property(fc.uuid(), position, (tableId, place) => {
-        const text = formatContinuation(tableId, place);
+        const text = formatRowsContinuation(tableId, place);
         expect(text).toMatch(/^[A-Za-z0-9_-]{40}$/);
-        expect(parseContinuation(tableId, text)).toEqual(place);
+        expect(parseRowsContinuation(tableId, text)).toEqual(place);
       }),
     );
   });
@@ -38,7 +38,7 @@ describe('a continuation', () => {
     fc.assert(
       fc.property(fc.nat(here.length - 1), fc.constantFrom(...letters), (at, letter) => {
         fc.pre(here[at] !== letter);
-        expect(() => parseContinuation(table, here.slice(0, at) + letter + here.slice(at + 1))).toThrow(HttpError);
+        expect(() => parseRowsContinuation(table, here.slice(0, at) + letter + here.slice(at + 1))).toThrow(HttpError);
       }),
     );
   });
@@ -50,13 +50,13 @@ describe('a continuation', () => {
     ['padded', `${here}=`],
     ['something else', 'page-2'],
   ])('is not: %s', (_name, text) => {
-    expect(() => parseContinuation(table, text)).toThrow(
-      'query.continuation: it is invalid: no page of this table gave it.',
+    expect(() => parseRowsContinuation(table, text)).toThrow(
+      'query.continuation: no page of this table has returned this continuation.',
     );
   });
 
   test('belongs to its table', () => {
-    expect(() => parseContinuation(table.replace('7', '6'), here)).toThrow(HttpError);
+    expect(() => parseRowsContinuation(table.replace('7', '6'), here)).toThrow(HttpError);
   });
 });
 
@@ -68,7 +68,7 @@ describe('a continuation of a list of operators', () => {
         expect(text).toMatch(/^[A-Za-z0-9_-]{40}$/);
         expect(parseListContinuation('teams', text)).toBe(id);
         expect(() => parseListContinuation('tokens', text)).toThrow(
-          'query.continuation: it is invalid: no page of this list gave it.',
+          'query.continuation: no page of this list has returned this continuation.',
         );
       }),
     );
@@ -105,7 +105,7 @@ describe('a continuation of tables', () => {
     ],
   ])('is not: %s', (_name, teamId, text) => {
     expect(() => parseTablesContinuation(teamId, text)).toThrow(
-      'query.continuation: it is invalid: no page of these tables gave it.',
+      'query.continuation: no page of these tables has returned this continuation.',
     );
   });
 });

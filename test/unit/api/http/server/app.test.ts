@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { App } from '../../../../../src/api/http/server/app-type.ts';
 import { HttpError } from '../../../../../src/api/http/answers/http-error.ts';
 import { NotAppended, ProjectionBug } from '../../../../../src/log/event-log.ts';
-import { authorization, buildEdge, edgeConfig, errorOf, refusalOf, type Edge, unlimited } from './edge-app.ts';
+import { authorization, buildEdge, edgeConfig, errorOf, validationErrorAt, type Edge, unlimited } from './edge-app.ts';
 
 const headers = { authorization };
 
@@ -101,7 +101,7 @@ describe('validation', () => {
 
   test('a path parameter is named', async () => {
     const response = await edge().app.inject({ method: 'PUT', url: '/stashes/_x/1', headers });
-    expect(response.json()).toEqual(refusalOf('path\\.stashID'));
+    expect(response.json()).toEqual(validationErrorAt('path\\.stashID'));
   });
 
   test('what fits is coerced', async () => {
@@ -129,11 +129,11 @@ describe('the token', () => {
     expect(response.json()).toEqual(refused);
   });
 
-  test('that is missing is said to be', async () => {
+  test('a missing token gets an error that names the header', async () => {
     const response = await edge().app.inject({ url: '/tables' });
     expect(response.statusCode).toBe(404);
     expect(response.json()).toEqual(
-      errorOf('request_error', expect.stringMatching(/^There is no bearer token: .* Authorization/)),
+      errorOf('request_error', expect.stringMatching(/^The request has no bearer token: .* "Authorization/)),
     );
   });
 

@@ -133,7 +133,7 @@ export function errorOf(type: string, message: unknown = expect.any(String)): ob
 }
 
 /** The body of a malformed request's refusal, whose message begins with the place. */
-export function refusalOf(place: string): object {
+export function validationErrorAt(place: string): object {
   return errorOf('request_validation_error', expect.stringMatching(new RegExp(`^${place}: `)));
 }
 

@@ -9,7 +9,7 @@ import {
   replyNotModified,
   setVersion,
 } from '../../../../../src/api/http/requests/versions.ts';
-import { authorization, buildEdge, refusalOf } from './edge-app.ts';
+import { authorization, buildEdge, validationErrorAt } from './edge-app.ts';
 
 const long = JSON.stringify({ data: Array.from({ length: 500 }, (_, row) => ({ row, name: 'é' })) });
 
@@ -54,7 +54,7 @@ describe('If-Match', () => {
   test.each(malformed)('"%s" is refused', async (tag) => {
     const response = await get('/if-match', { 'if-match': tag });
     expect(response.statusCode).toBe(400);
-    expect(response.json()).toEqual(refusalOf('If-Match'));
+    expect(response.json()).toEqual(validationErrorAt('If-Match'));
   });
 });
 
@@ -79,7 +79,7 @@ describe('If-None-Match', () => {
   test.each(['42', '"42', '* , "1"', '', '"1" "2"'])('"%s" is refused', async (tags) => {
     const response = await get('/versioned', { 'if-none-match': tags });
     expect(response.statusCode).toBe(400);
-    expect(response.json()).toEqual(refusalOf('If-None-Match'));
+    expect(response.json()).toEqual(validationErrorAt('If-None-Match'));
   });
 });
 
@@ -91,7 +91,7 @@ describe('Idempotency-Key', () => {
   test.each(['', 'x'.repeat(257), 'é', 'a\tb'])('"%s" is refused', async (key) => {
     const response = await get('/key', { 'idempotency-key': key });
     expect(response.statusCode).toBe(400);
-    expect(response.json()).toEqual(refusalOf('Idempotency-Key'));
+    expect(response.json()).toEqual(validationErrorAt('Idempotency-Key'));
   });
 
   test('may be absent', async () => {

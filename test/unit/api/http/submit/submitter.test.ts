@@ -212,8 +212,7 @@ describe('a client that permits none', () => {
     ['nobody knows', (_: Submitter) => Promise.reject(new AppendUnknown('who knows'))],
     ['the service stops', (submitter: Submitter) => new Promise<Outcome>(() => setImmediate(() => submitter.giveUp()))],
   ])('is told of the job when %s', async (_name, append) => {
-    let submitter: Submitter | undefined;
-    submitter = prepare(() => append(submitter!)).submitter;
+    const { submitter }: { submitter: Submitter } = prepare(() => append(submitter));
     const error = await submitter.submit(teamId, identity, event).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ type: 'outcome_unknown' });
     expect(parseJobId(keys, (error as { headers: Record<string, string> }).headers['job-id']!)).toMatchObject({
@@ -306,7 +305,7 @@ describe('the answer to what was applied', () => {
     const thrown = await submitter.answering(submitted, () => Promise.reject(error)).catch((reason: unknown) => reason);
     expect(thrown).toMatchObject({
       type: 'outcome_unknown',
-      message: 'The request took effect, but its answer cannot be built now.',
+      message: 'The request took effect, but the service cannot build its answer now.',
     });
     expect(parseJobId(keys, (thrown as { headers: Record<string, string> }).headers['job-id']!)).toMatchObject({
       teamId,

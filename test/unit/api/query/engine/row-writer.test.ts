@@ -10,12 +10,12 @@ import type { DuckDBValue } from '@duckdb/node-api';
 import type { CopiedRow } from '../../../../../projections/tables/copied-rows.ts';
 import { Columnar, type ColumnarChange } from '../../../../../src/api/query/engine/columnar.ts';
 import { addRow, changeRow } from '../../../../../src/api/query/engine/few-rows.ts';
-import { partsBeside, tableOf, withParts } from '../../../../../src/api/query/engine/parts.ts';
+import { partsBeside, partTable, withParts } from '../../../../../src/api/query/engine/parts.ts';
 import {
   createRows,
   forever,
   RowWriter,
-  type WrittenColumn,
+  type CopyColumn,
   type WrittenTable,
 } from '../../../../../src/api/query/engine/row-writer.ts';
 import { storedType } from '../../../../../src/api/query/engine/stored-type.ts';
@@ -83,7 +83,7 @@ async function written(
   keyOf: (id: string) => string = JSON.stringify,
 ): Promise<DuckDBValue[][]> {
   const table = `memory.main.rows${(tables += 1)}`;
-  const ofTable = columns.map(({ id, type }, at): WrittenColumn => ({
+  const ofTable = columns.map(({ id, type }, at): CopyColumn => ({
     id,
     sql: `c${at}`,
     part: at % 3,
@@ -108,7 +108,7 @@ async function written(
     expect(rows.map((row) => row.slice(0, 3))).toEqual(
       bodies.map((body, index) => [BigInt(index), `row ${index}`, body]),
     );
-    for (const part of [0, ...partsBeside(ofTable)]) change.run(`DROP TABLE ${tableOf(table, part)}`);
+    for (const part of [0, ...partsBeside(ofTable)]) change.run(`DROP TABLE ${partTable(table, part)}`);
     return columns.map((_, at) => rows.map((row) => row[at + 3]!));
   });
 }

@@ -6,7 +6,7 @@ import {
   copyingFunctions,
   functions,
   lambdaFunctions,
-  operators,
+  sqlOperators,
   tableFunctions,
 } from '../../../../../src/api/query/sql/functions.ts';
 import { decodeName, decodeNames, encodeName } from '../../../../../src/api/query/sql/names.ts';
@@ -347,7 +347,7 @@ test('each function that is allowed is one that computes', async () => {
     new Set(found.filter(([, type]) => types.includes(type)).map(([name]) => name));
   const [computing, tables] = [ofTypes('scalar', 'aggregate', 'macro'), ofTypes('table')];
   expect(
-    [...functions, ...operators, ...lambdaFunctions].filter((name) => !computing.has(name) && name !== 'unnest'),
+    [...functions, ...sqlOperators, ...lambdaFunctions].filter((name) => !computing.has(name) && name !== 'unnest'),
   ).toEqual([]);
   expect([...tableFunctions].filter((name) => !tables.has(name))).toEqual([]);
 });

@@ -34,9 +34,9 @@ test.each([
 });
 
 test.each([
-  ['getenv', 'There is no function getenv, or it is not possible here.'],
+  ['getenv', 'There is no function getenv, or it is not allowed here.'],
   ['!__postfix', 'There is no operator !.'],
-  ['`__postfix', 'A name stands in double quotes, not in backticks.'],
+  ['`__postfix', 'Put names in double quotes, not in backticks.'],
 ])('%s has no other name', (name, message) => {
   expect(noFunction(name)).toBe(message);
 });

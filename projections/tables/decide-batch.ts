@@ -1,0 +1,147 @@
+/** A batch: several operations on the rows of a table, all or none (docs/decisions/0076). */
+import type { Event, EventData, EventOf } from '../../src/language/events/event.ts';
+import type { OperationCounts, Outcome, RowRange } from '../../src/language/events/outcome.ts';
+import { operationOfRow, profileOfOne, type RowOperation } from '../../src/language/events/row-operations.ts';
+import { decideSchema, type SchemaDecision } from '../../src/language/values/decide-schema.ts';
+import type { TableSchema } from '../../src/language/values/table-schema.ts';
+import { apply, refusedWith } from '../../src/log/batch/decision.ts';
+import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
+import type { AppliedPart, Sequence } from '../../src/log/batch/sequence.ts';
+import { unchangedTable } from './guards.ts';
+import { fixedColumns } from './keys/table-key.ts';
+import { droppedCells } from './place-rows.ts';
+import type { Table, TableChange } from './table.ts';
+import type { TableStates } from './tables.state.ts';
+
+type Batch = EventOf<'TableBatchRequested'>;
+
+export const batchSequence: Sequence<Batch, TableStates, TableChange> = {
+  open: openBatch,
+  partsOf,
+  outcomeOf,
+  refusalOf: ({ type, message }, part) => ({ type, message: `operations[${part}]: ${message}` }),
+};
+
+/**
+ * Guards: table, suspension, If-Match, cells. Decides the schema once, for all rows of the batch together, as for the
+ * rows of any other request.
+ */
+function openBatch(states: TableStates, event: Event<Batch>, at: LogPlace): Decision<TableChange> {
+  const { data } = event;
+  const found = unchangedTable(states, data, at);
+  if ('refused' in found) return found.refused;
+  const { table } = found;
+  const decided = decideSchemaOf(data, table, states.tables.schema(table), at.version);
+  if ('refusal' in decided) return refusedWith(decided.refusal);
+
+  // After this point it must succeed.
+  const { schema, changed, widened } = decided;
+  const result = droppedCells(data.onSchemaError, data.profile, schema, false);
+  if (!changed) return apply([], table.version, result);
+  const next = {
+    ...table,
+    version: at.version,
+    schemaVersion: at.version,
+    widened: widened ? at.version : table.widened,
+  };
+  return apply(
+    [
+      { kind: 'table', table: next },
+      { kind: 'schema', tableId: table.id, version: at.version, schema },
+    ],
+    at.version,
+    result,
+  );
+}
+
+/** Decides the schema for the rows of a batch. Messages name the operation of a row. */
+export function decideSchemaOf(
+  { operations, profile, onSchemaError: mode, limits }: Batch,
+  table: Pick<Table, 'keyColumns'>,
+  schema: TableSchema,
+  version: bigint,
+): SchemaDecision {
+  return decideSchema({
+    schema,
+    profile,
+    mode,
+    version,
+    columnsMax: limits.columnsMax,
+    fixed: fixedColumns(table),
+    place: ({ row }, columnId) => `operations[${operationOfRow(operations, row)}].row.${columnId}`,
+  });
+}
+
+/** Each operation as a single request. */
+function partsOf({ teamId, tableId, onSchemaError, limits, operations, profile: whole }: Batch): EventData[] {
+  const profile = profileOfOne(whole);
+  return operations.map((operation): EventData => {
+    switch (operation.op) {
+      case 'add':
+        return {
+          type: 'RowsAddRequested',
+          teamId,
+          tableId,
+          ifMatch: null,
+          onSchemaError,
+          limits,
+          rows: { kind: 'few', profile },
+        };
+      case 'patch': {
+        const { row, ifMatch } = operation;
+        return { type: 'RowPatchRequested', teamId, tableId, row, ifMatch, onSchemaError, limits, profile };
+      }
+      case 'delete': {
+        const { row, ifMatch } = operation;
+        return { type: 'RowDeleteRequested', teamId, tableId, row, ifMatch };
+      }
+    }
+  });
+}
+
+/** The table has the version of the event, unless nothing changed. */
+function outcomeOf(
+  { operations }: Batch,
+  parts: readonly AppliedPart[],
+  at: LogPlace,
+  opened: Outcome | null,
+): Outcome {
+  if (opened?.status !== 'applied') throw new Error('a batch was decided that nobody opened');
+  const rows: RowRange[] = [];
+  const counts = { added: 0, patched: 0, unchanged: 0, deleted: 0 } satisfies OperationCounts;
+  for (const [place, operation] of operations.entries()) {
+    const { outcome, changed } = parts[place]!;
+    counts[changed ? countedAs[operation.op] : 'unchanged'] += 1;
+    pushRow(rows, operation.op === 'add' ? addedBy(outcome) : rangeOf(operation.row));
+  }
+  const result = { ...opened.result, rows, operations: counts };
+  return { status: 'applied', result, etag: parts.some(({ changed }) => changed) ? at.version : opened.etag };
+}
+
+const countedAs = {
+  add: 'added',
+  patch: 'patched',
+  delete: 'deleted',
+} as const satisfies Record<RowOperation['op'], keyof OperationCounts>;
+
+function addedBy(outcome: Outcome): RowRange {
+  const added = outcome.status === 'applied' ? outcome.result.rows?.[0] : undefined;
+  if (added === undefined) throw new Error('an operation added no row');
+  return added;
+}
+
+function rangeOf({ version, ordinal, index }: Exclude<RowOperation, { op: 'add' }>['row']): RowRange {
+  return { version, ordinal, first: index, count: 1 };
+}
+
+/** Consecutive rows of an extent share one range. */
+function pushRow(ranges: RowRange[], row: RowRange): void {
+  const last = ranges.at(-1);
+  const follows =
+    last !== undefined &&
+    last.version === row.version &&
+    last.ordinal === row.ordinal &&
+    last.first + last.count === row.first;
+  if (follows) ranges[ranges.length - 1] = { ...last, count: last.count + 1 };
+  else ranges.push(row);
+}

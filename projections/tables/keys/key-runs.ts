@@ -1,0 +1,63 @@
+/**
+ * The keys of many rows: a large body, a stash, or all rows of a table. In packed form, because there may be a million:
+ * about 40 bytes a key.
+ */
+
+/** The bytes of a hash, and of an entry: the hash, then the index of the row as a big-endian number. */
+export const hashBytes = 16;
+export const entryBytes = hashBytes + 4;
+
+/** Where a row is: in which of the parts, and at which index of that. */
+export interface PlaceInRuns {
+  readonly part: number;
+  readonly index: number;
+}
+
+export class KeyRuns {
+  readonly #entries: Buffer;
+  /** Entries by their hashes, with linear probing: one more than the number of the entry; 0: none. */
+  readonly #slots: Int32Array;
+  /** The number of the first entry of each part. */
+  readonly #starts: number[] = [];
+  #count = 0;
+
+  /** @param rowsMax how many rows it may hold */
+  constructor(rowsMax: number) {
+    this.#entries = Buffer.allocUnsafe(rowsMax * entryBytes);
+    this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(2 * rowsMax + 1)));
+  }
+
+  /** The next keys are of rows of the next part: a segment or an extent. */
+  beginPart(): void {
+    this.#starts.push(this.#count);
+  }
+
+  /** Adds the key of a row of the last part. Returns where another row has the same key, and then adds nothing; else null. */
+  add(hash: Buffer, index: number): PlaceInRuns | null {
+    const slots = this.#slots;
+    let slot = hash.readUInt32LE(0) % slots.length;
+    for (; slots[slot] !== 0; slot = (slot + 1) % slots.length) {
+      const start = (slots[slot]! - 1) * entryBytes;
+      if (hash.compare(this.#entries, start, start + hashBytes, 0, hashBytes) === 0)
+        return this.#placeOf(slots[slot]! - 1);
+    }
+    const start = this.#count * entryBytes;
+    hash.copy(this.#entries, start, 0, hashBytes);
+    this.#entries.writeUInt32BE(index, start + hashBytes);
+    this.#count += 1;
+    slots[slot] = this.#count;
+    return null;
+  }
+
+  #placeOf(entry: number): PlaceInRuns {
+    const part = this.#starts.findLastIndex((start) => start <= entry);
+    return { part, index: this.#entries.readUInt32BE(entry * entryBytes + hashBytes) };
+  }
+
+  /** The entries of each part. */
+  get parts(): readonly Buffer[] {
+    return this.#starts.map((start, part) =>
+      this.#entries.subarray(start * entryBytes, (this.#starts[part + 1] ?? this.#count) * entryBytes),
+    );
+  }
+}

@@ -1,0 +1,20 @@
+/** Removes the entries of indexes that have ended: of keys that were removed, and of rows that were replaced. */
+import { removeRows, rowsAtOnce } from '../../../src/log/garbage.ts';
+import type { RemoveGarbage } from '../../../src/log/model.ts';
+
+export const dropEndedKeys: RemoveGarbage = async (database) => {
+  const { rows } = await database.pool.query<{ table_id: string; since: string }>(
+    'select table_id, since from ended_keys limit 1',
+  );
+  for (const { table_id: tableId, since } of rows) {
+    const dropped = await removeRows(
+      database,
+      `delete from row_keys where (table_id, since, hash) in (
+        select table_id, since, hash from row_keys where table_id = $1 and since = $2 limit ${rowsAtOnce})`,
+      [tableId, since],
+    );
+    if (dropped === 0)
+      await removeRows(database, 'delete from ended_keys where table_id = $1 and since = $2', [tableId, since]);
+  }
+  return rows.length;
+};

@@ -1,0 +1,122 @@
+/** Which rows have which keys, as far as the events of a batch ask: as loaded, and as changed by earlier events. */
+import type { Event } from '../../../src/language/events/event.ts';
+import type { Refusal } from '../../../src/language/values/refusal.ts';
+import { PairMap } from '../../../src/log/batch/pair-map.ts';
+import type { UndoJournal } from '../../../src/log/batch/undo-journal.ts';
+import type { KeyRuns } from './key-runs.ts';
+import type { EndedKeyChange, KeyHolder, KeyIndex, KeyRunsChange, KeysChange } from './key-changes.ts';
+
+/** What was found of the keys of many rows while they were loaded: all of them, or why they are refused. */
+export type FoundRuns = { readonly runs: KeyRuns; readonly extents: readonly bigint[] } | { readonly refusal: Refusal };
+
+/** A key whose holder has changed. */
+export interface ChangedKey extends KeyIndex {
+  readonly text: string;
+  /** Null: no row has it any more. */
+  readonly holder: KeyHolder | null;
+}
+
+interface Entry extends ChangedKey {
+  /** Whether a stored row had it before this batch. */
+  readonly wasHeld: boolean;
+  readonly isChanged: boolean;
+}
+
+export class KeysState {
+  readonly #journal: UndoJournal;
+  /** By index and text. */
+  readonly #entries: PairMap<string, string, Entry>;
+  readonly endedKeys: KeyIndex[] = [];
+  readonly newRuns: KeyRunsChange[] = [];
+  /** What was loaded is never taken back. */
+  readonly #found = new Map<Event, FoundRuns>();
+
+  constructor(journal: UndoJournal) {
+    this.#journal = journal;
+    this.#entries = new PairMap(journal);
+  }
+
+  /** The row that has this key; null if none has. Throws if it was not loaded, which is a bug. */
+  holder(index: KeyIndex, text: string): KeyHolder | null {
+    const holder = this.find(index, text);
+    if (holder === undefined) throw new Error(`a key of table ${index.tableId} was not loaded`);
+    return holder;
+  }
+
+  /** The same; undefined if it was not loaded. */
+  find(index: KeyIndex, text: string): KeyHolder | null | undefined {
+    const entry = this.#entries.get(nameOf(index), text);
+    return entry === undefined ? undefined : entry.holder;
+  }
+
+  /** Adds what was loaded. */
+  put({ tableId, since }: KeyIndex, text: string, holder: KeyHolder | null): void {
+    const entry = { tableId, since, text, holder, wasHeld: holder !== null, isChanged: false };
+    this.#entries.set(nameOf(entry), text, entry);
+  }
+
+  change({ tableId, since, freed, taken }: KeysChange): void {
+    // A key that a row gives up need not have been looked up.
+    for (const text of freed) this.#set({ tableId, since, text, holder: null }, true);
+    for (const [text, holder] of taken) this.#set({ tableId, since, text, holder }, false);
+  }
+
+  /** `wasHeld`: whether a stored row had the key, unless more is known of it. */
+  #set(changed: ChangedKey, wasHeld: boolean): void {
+    const name = nameOf(changed);
+    const before = this.#entries.get(name, changed.text);
+    this.#entries.set(name, changed.text, { ...changed, wasHeld: before?.wasHeld ?? wasHeld, isChanged: true });
+  }
+
+  /** What was found of the many rows of an event while it was loaded. Throws if they were not looked at, which is a bug. */
+  foundRuns(event: Event): FoundRuns {
+    const found = this.#found.get(event);
+    if (found === undefined) throw new Error('the keys of the rows of an event were not loaded');
+    return found;
+  }
+
+  putFoundRuns(event: Event, found: FoundRuns): void {
+    this.#found.set(event, found);
+  }
+
+  addRuns(change: KeyRunsChange): void {
+    this.#journal.push(this.newRuns, change);
+  }
+
+  end({ tableId, since }: EndedKeyChange): void {
+    this.#journal.push(this.endedKeys, { tableId, since });
+  }
+
+  // The changes to store.
+
+  /** Keys that no stored row had before. */
+  newKeys(): (ChangedKey & { readonly holder: KeyHolder })[] {
+    return this.#changed()
+      .filter(isHeld)
+      .filter(({ wasHeld }) => !wasHeld);
+  }
+
+  /** Keys that another row has now, or the same row at another place. */
+  movedKeys(): (ChangedKey & { readonly holder: KeyHolder })[] {
+    return this.#changed()
+      .filter(isHeld)
+      .filter(({ wasHeld }) => wasHeld);
+  }
+
+  /** Keys that a stored row had, and no row has any more. */
+  freedKeys(): ChangedKey[] {
+    return this.#changed().filter(({ holder, wasHeld }) => holder === null && wasHeld);
+  }
+
+  #changed(): Entry[] {
+    return this.#entries.values().filter(({ isChanged }) => isChanged);
+  }
+}
+
+function isHeld<E extends ChangedKey>(entry: E): entry is E & { readonly holder: KeyHolder } {
+  return entry.holder !== null;
+}
+
+function nameOf({ tableId, since }: KeyIndex): string {
+  return `${tableId} ${since}`;
+}

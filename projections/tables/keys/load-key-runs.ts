@@ -1,0 +1,222 @@
+/**
+ * Reads the keys of many rows where they stand in the log: those of a large body, of a stash, or of all rows of a table
+ * whose key is declared. They are compared with each other in packed form, and with the index block by block.
+ */
+import { rowsOf } from '../../../src/language/events/event-names.ts';
+import type { Event, EventOf } from '../../../src/language/events/event.ts';
+import { formatRowId } from '../../../src/language/events/row-id.ts';
+import { TimeSlices } from '../../../src/language/time-slices.ts';
+import { presentersOf } from '../../../src/language/values/presentation.ts';
+import type { Profile } from '../../../src/language/values/profile.ts';
+import type { Refusal } from '../../../src/language/values/refusal.ts';
+import { keyReaderOf } from '../../../src/language/values/row-key.ts';
+import { schemaOf, type TableSchema } from '../../../src/language/values/table-schema.ts';
+import type { ArrivedRows } from '../../segments/arrived-rows.ts';
+import type { LoadingTables } from '../load-tables.ts';
+import { presentRows } from '../read/read-rows.ts';
+import type { TableStates } from '../tables.state.ts';
+import { KeyRuns } from './key-runs.ts';
+import type { KeyHolder } from './key-changes.ts';
+import type { FoundRuns } from './keys.state.ts';
+import { keyNotUnique, keyPresenterOf } from './keys-of-rows.ts';
+import {
+  findBodies,
+  findHoldersByHash,
+  findShownExtents,
+  findWindows,
+  hashBytesOf,
+  retainedIdOf,
+} from './row-keys.store.ts';
+import { checkGivenKey, declared, keyOf, shownKey, type TableKey } from './table-key.ts';
+
+/**
+ * How many rows a request may bring that is larger than a block, or a table may have whose key is declared: their keys
+ * are in memory together. Must not change: replay would give other outcomes.
+ */
+const rowsMax = 1_000_000;
+
+export async function loadKeyRuns(loading: LoadingTables): Promise<void> {
+  const { events, states, isAhead } = loading;
+  for (const event of events) {
+    const arriving = arrivingRows(states, event);
+    const declaring = arriving === null ? declaredKey(states, event) : null;
+    if (arriving === null && declaring === null) continue;
+    if (isAhead) throw new Error('the keys of many rows are read only where they stand in the log');
+    states.tables.keys.putFoundRuns(
+      event,
+      arriving === null ? await readTable(loading, declaring!) : await readArriving(loading, arriving),
+    );
+  }
+}
+
+/** Rows of a large body or a stash, for a table with a key. */
+interface ArrivingRows {
+  readonly key: TableKey;
+  readonly schema: TableSchema;
+  /** Whether there are no other rows. */
+  readonly isFirst: boolean;
+  readonly segments: readonly { readonly segment: bigint; readonly profile: Profile }[];
+  readonly placeOf: ArrivedRows['placeOf'];
+}
+
+/** Null if the event brings none. */
+function arrivingRows(states: TableStates, event: Event): ArrivingRows | null {
+  const { data } = event;
+  if (
+    data.type !== 'TableCreateRequested' &&
+    data.type !== 'TableOverwriteRequested' &&
+    data.type !== 'RowsAddRequested'
+  )
+    return null;
+  const found = sourceOf(states, data);
+  const keyed = found === null ? null : keyOfRequest(states, data);
+  return found === null || keyed === null ? null : { ...keyed, ...found };
+}
+
+/** The key that the rows of a request must have, if it is valid. */
+function keyOfRequest(
+  { tables }: TableStates,
+  data: EventOf<'TableCreateRequested' | 'TableOverwriteRequested' | 'RowsAddRequested'>,
+): Pick<ArrivingRows, 'key' | 'schema' | 'isFirst'> | null {
+  const isFirst = data.type !== 'RowsAddRequested';
+  if (isFirst && data.columns !== null) {
+    const schema = schemaOf(data.columns, 0n);
+    if (data.key === undefined || checkGivenKey(data.key, schema, '') !== null) return null;
+    const key = keyOf({ id: data.tableId, ...declared(data.key, 0n) }, schema)!;
+    return { key, schema, isFirst };
+  }
+  const table = tables.table(data.tableId);
+  const schema = table === null ? null : tables.schema(table);
+  const key = schema === null ? null : keyOf(table!, schema);
+  return key === null ? null : { key, schema: schema!, isFirst };
+}
+
+/** Where the rows of a body or a stash are; null for other rows, and if they are refused anyway. */
+function sourceOf(
+  { segments, stashes }: TableStates,
+  data: EventOf<'TableCreateRequested' | 'TableOverwriteRequested' | 'RowsAddRequested'>,
+): Pick<ArrivingRows, 'segments' | 'placeOf'> | null {
+  const source = rowsOf(data)!;
+  if (source.kind === 'body')
+    return { segments: segments.bodyBlocks(data.teamId, source.bodyId), placeOf: ({ row }) => `rows[${row}]` };
+  if (source.kind !== 'stash') return null;
+  const stash = stashes.stash(data.teamId, source.stashId);
+  if (stash === null || stash.endedAt !== null) return null;
+  const content = stashes.content(stash.key);
+  return {
+    segments: content.segments.map(({ key: segment, profile }) => ({ segment, profile })),
+    placeOf: content.placeOf,
+  };
+}
+
+async function readArriving(loading: LoadingTables, arriving: ArrivingRows): Promise<FoundRuns> {
+  const { tx } = loading;
+  const { key, schema, isFirst, segments, placeOf } = arriving;
+  const rows = segments.reduce((sum, { profile }) => sum + profile.rows, 0);
+  if (rows > rowsMax)
+    return { refusal: tooManyRows(`a table with a key takes at most ${rowsMax} rows in one request`) };
+  const slices = new TimeSlices();
+  const runs = new KeyRuns(rows);
+  const read = keyReaderOf(key.columns);
+  /** The number of the first row of each segment. */
+  const starts: number[] = [];
+  let start = 0;
+  for (const { segment, profile } of segments) {
+    starts.push(start);
+    runs.beginPart();
+    const present = keyPresenterOf(key, schema, profile);
+    const bodies = await findBodies(tx, segment, profile.rows);
+    const keys = [];
+    for (const [index, body] of bodies.entries()) {
+      if (index % 64 === 0) await slices.next();
+      const rowKey = read(present(body));
+      if (rowKey !== null) keys.push({ ...rowKey, hash: hashBytesOf(rowKey.text), index });
+    }
+    const holders =
+      isFirst || keys.length === 0
+        ? []
+        : await findHoldersByHash(
+            tx,
+            key,
+            keys.map(({ hash }) => hash),
+          );
+    for (const [at, { text, tokens, hash, index }] of keys.entries()) {
+      if (at % 64 === 0) await slices.next();
+      const earlier = runs.add(hash, index);
+      const other = earlier === null ? null : placeOf({ row: starts[earlier.part]! + earlier.index, position: 0 });
+      const holder = isFirst ? null : holderNow(loading, key, text, holders[at] ?? null);
+      const name = other ?? (holder === null ? null : `row ${holder.rowId}`);
+      if (name !== null)
+        return {
+          refusal: keyNotUnique(placeOf({ row: start + index, position: 0 }), name, shownKey(key, { text, tokens })),
+        };
+    }
+    start += profile.rows;
+  }
+  return { runs, extents: [] };
+}
+
+/** Who has a key once the earlier events of the batch are stored. */
+function holderNow({ states }: LoadingTables, key: TableKey, text: string, stored: KeyHolder | null): KeyHolder | null {
+  const known = states.tables.keys.find(key, text);
+  return known === undefined ? stored : known;
+}
+
+/** A key that an event declares for a table with rows. */
+interface DeclaredKey {
+  readonly key: TableKey;
+  readonly schema: TableSchema;
+  readonly widened: bigint;
+  readonly rows: number;
+  readonly rowBytesMax: number;
+}
+
+/** Null if the event declares none, or if it is refused anyway. */
+function declaredKey({ tables }: TableStates, { data }: Event): DeclaredKey | null {
+  if (data.type !== 'TablePatchRequested' || !data.key) return null;
+  const table = tables.table(data.tableId);
+  if (table === null || table.rows === 0 || JSON.stringify(data.key) === table.keyColumns) return null;
+  const schema = tables.schema(table);
+  if (checkGivenKey(data.key, schema, '') !== null) return null;
+  const { id, widened, rows, rowBytesMax } = table;
+  return { key: keyOf({ id, ...declared(data.key, 0n) }, schema)!, schema, widened, rows, rowBytesMax };
+}
+
+/** How many rows, or about how many bytes of them, are read at once. */
+const rowsAtOnce = 5000;
+const bytesAtOnce = 4 * 1024 * 1024;
+
+async function readTable(
+  { tx }: LoadingTables,
+  { key, schema, widened, rows, rowBytesMax }: DeclaredKey,
+): Promise<FoundRuns> {
+  if (rows > rowsMax) return { refusal: tooManyRows(`a key is declared for a table of at most ${rowsMax} rows`) };
+  const slices = new TimeSlices();
+  const runs = new KeyRuns(rows);
+  const read = keyReaderOf(key.columns);
+  const presenterFor = presentersOf(schema, widened);
+  const extents = await findShownExtents(tx, key.tableId);
+  const rowsOfWindow = Math.max(1, Math.min(rowsAtOnce, Math.floor(bytesAtOnce / Math.max(1, rowBytesMax))));
+  let last = -1;
+  for await (const { part, rows: found } of findWindows(tx, extents, rowsOfWindow)) {
+    if (part !== last) runs.beginPart();
+    last = part;
+    const { version, ordinal } = extents[part]!;
+    for (const { index, retainedId, body } of presentRows(found, presenterFor, found.count ?? 0)) {
+      if (index % 64 === 0) await slices.next();
+      const rowKey = read(body);
+      const earlier = rowKey === null ? null : runs.add(hashBytesOf(rowKey.text), index);
+      if (earlier === null) continue;
+      const other = extents[earlier.part]!;
+      const otherId =
+        (await retainedIdOf(tx, other.key, earlier.index)) ?? formatRowId({ ...other, index: earlier.index });
+      const rowId = retainedId ?? formatRowId({ version, ordinal, index });
+      return { refusal: keyNotUnique(`row ${rowId}`, `row ${otherId}`, shownKey(key, rowKey!)) };
+    }
+  }
+  return { runs, extents: extents.map((extent) => extent.key) };
+}
+
+function tooManyRows(message: string): Refusal {
+  return { type: 'limit_exceeded', message };
+}

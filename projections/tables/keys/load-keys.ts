@@ -1,0 +1,84 @@
+/** Loads who has the keys that events name. */
+import { namedBy, tableOf } from '../../../src/language/events/event-names.ts';
+import type { Event, EventOf } from '../../../src/language/events/event.ts';
+import { applyPatch, presentersOf } from '../../../src/language/values/presentation.ts';
+import { keyReaderOf } from '../../../src/language/values/row-key.ts';
+import { parseRow } from '../../../src/language/values/row-text.ts';
+import type { TableSchema } from '../../../src/language/values/table-schema.ts';
+import type { LoadingTables } from '../load-tables.ts';
+import type { Table } from '../table.ts';
+import type { TablesState, TableStates } from '../tables.state.ts';
+import { carriedRows, keysOfRows } from './keys-of-rows.ts';
+import { findHolders, type WantedKey } from './row-keys.store.ts';
+import { keyOf, type TableKey } from './table-key.ts';
+
+/** Loads the keys that the events look up as the states are now: earlier events may change what they look up. */
+export async function loadKeys({ tx, events, states, before }: LoadingTables): Promise<void> {
+  const { keys } = states.tables;
+  const wanted: WantedKey[] = [];
+  for (const event of events) {
+    for (const key of missingKeys(states, event)) {
+      const known = before?.tables.keys.find(key, key.text);
+      if (known === undefined) wanted.push(key);
+      // Another event of the batch may want it, too.
+      else if (keys.find(key, key.text) === undefined) keys.put(key, key.text, known);
+    }
+  }
+  if (wanted.length === 0) return;
+  const holders = await findHolders(tx, wanted);
+  for (const [at, holder] of holders.entries()) {
+    const { text } = wanted[at]!;
+    if (keys.find(wanted[at]!, text) === undefined) keys.put(wanted[at]!, text, holder);
+  }
+}
+
+/** Whether the decision of an event looks up a key that is not loaded: an earlier event has changed what it looks up. */
+export function lacksKeys(states: TableStates, event: Event): boolean {
+  return missingKeys(states, event).length > 0;
+}
+
+/** The keys that the decision of an event looks up and that are not loaded. Tables without a key cost next to nothing. */
+function missingKeys({ tables }: TableStates, event: Event): readonly WantedKey[] {
+  const tableId = tableOf(event.data);
+  const table = tableId === null ? null : tables.table(tableId);
+  if (table === null || table.keyColumns === null) return [];
+  const schema = tables.schema(table);
+  const key = keyOf(table, schema)!;
+  return lookedUp(tables, event, table, schema, key)
+    .filter((text) => tables.keys.find(key, text) === undefined)
+    .map((text) => ({ tableId: table.id, since: key.since, text }));
+}
+
+/** The keys that new or patched rows will have. */
+function lookedUp(
+  tables: TablesState,
+  event: Event,
+  table: Table,
+  schema: TableSchema,
+  key: TableKey,
+): readonly string[] {
+  const { data } = event;
+  if (data.type === 'RowPatchRequested') return keysOfPatch(tables, event as Event<typeof data>, table, schema, key);
+  if (data.type !== 'RowsAddRequested') return [];
+  const source = carriedRows(event);
+  if (source === null) return [];
+  return [...new Set(keysOfRows(event, source, key, schema).flatMap((rowKey) => rowKey?.text ?? []))];
+}
+
+/** The key that the row will have, unless the patch leaves it, or is refused because of its cells. */
+function keysOfPatch(
+  tables: TablesState,
+  event: Event<EventOf<'RowPatchRequested'>>,
+  table: Table,
+  schema: TableSchema,
+  { columns }: TableKey,
+): readonly string[] {
+  const { profile } = event.data;
+  if (!profile.columns.some(({ id }) => columns.some((column) => column.id === id))) return [];
+  const row = tables.row(table, namedBy(event.data, 'row')!);
+  if (row === null || row.body === null) return [];
+  const current = presentersOf(schema, table.widened)(row.form)(row.body);
+  const patched = applyPatch(current, parseRow(Buffer.from(event.body()).toString()), schema, false, profile.rule);
+  const rowKey = keyReaderOf(columns)(patched.body);
+  return rowKey === null ? [] : [rowKey.text];
+}

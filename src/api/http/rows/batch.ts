@@ -1,0 +1,114 @@
+/** `/tables/{tableID}/batch`: several operations on rows, all or none (docs/spec/batches.md). */
+import { z } from 'zod';
+import { batch, batchBody } from '../../../../commands/batch.ts';
+import type { TableQueries } from '../../../../projections/tables/tables.queries.ts';
+import { packBody } from '../../../language/events/event-codec.ts';
+import type { RowLimits } from '../../../language/events/limits.ts';
+import { readBatch } from '../../../language/formats/read-batch.ts';
+import { noRemarks } from '../../../language/formats/row-reader.ts';
+import type { Refusal } from '../../../language/values/refusal.ts';
+import { answerWrite, readAsynchronous, type WriteDependencies } from '../answers/answer-write.ts';
+import { collectInPlace } from '../bodies/body-place.ts';
+import { readMediaType } from '../bodies/media-type.ts';
+import { smallBodyBytesMax, type RowReceiver } from '../bodies/receive-rows.ts';
+import { accepted } from '../jobs/accepted.ts';
+import type { RateLimits } from '../limits/rate-limits.ts';
+import type { Shares } from '../limits/shares.ts';
+import { jsonContent, type Operation } from '../openapi/operation.ts';
+import { cellErrors, examples, inputRow, rowIds } from '../openapi/schemas.ts';
+import { tableIdOf } from '../requests/table-path.ts';
+import { readIfMatch } from '../requests/versions.ts';
+import type { App } from '../server/app-type.ts';
+import { identify } from '../submit/request-identity.ts';
+import { refusing } from '../submit/turned-away.ts';
+import { rowLinks } from './row.ts';
+
+export interface BatchDependencies extends WriteDependencies {
+  readonly tables: Pick<TableQueries, 'target'>;
+  readonly receiver: Pick<RowReceiver, 'turns'>;
+  readonly shares: Pick<Shares, 'bodies'>;
+  /** Null if there are no rate limits. */
+  readonly rateLimits: RateLimits | null;
+  readonly limits: RowLimits;
+  readonly bodyBytesMax: number;
+}
+
+/** The largest body of a batch, in bytes: it is read at once. */
+const batchBytesMax = 4 * 1024 * 1024;
+
+/**
+ * How many bytes the rows may have that a batch patches or deletes, as far as the longest row of the table tells: they
+ * are loaded together.
+ */
+const namedBytesMax = 128 * 1024 * 1024;
+
+const operation: Operation = {
+  operationId: 'changeRows',
+  tag: 'Rows',
+  summary: 'Change rows in a batch',
+  description:
+    'Adds, patches and deletes rows in one step, and gives one version: either every operation takes effect, in order, ' +
+    'or none does. An operation sees what the operations before it did. The message of an error begins with the place, ' +
+    'like `operations[3].row.age`. An `ifMatch` guards one row, `If-Match` the whole table.',
+  ifMatch: 'table',
+  asynchronous: true,
+  body: jsonContent(batchBody(inputRow), {
+    'add, patch and delete': {
+      operations: [
+        { op: 'add', row: examples.inputRows[0] },
+        { op: 'patch', rowID: examples.rowIds[0], row: { name: 'Ada Lovelace', born: null }, ifMatch: '41' },
+        { op: 'delete', rowID: examples.rowIds[1] },
+      ],
+    },
+  }),
+  answers: {
+    200: {
+      description: 'All operations took effect. The IDs are those of their rows, one for each, in their order.',
+      versioned: true,
+      headers: ['Tablog-Rows'],
+      headersAtTimes: ['Tablog-Dropped-Cells'],
+      body: jsonContent(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), {
+        changed: { data: { rowIDs: examples.rowIds } },
+      }),
+      links: rowLinks('$request.path.tableID'),
+    },
+    202: accepted,
+  },
+  errors: ['payment_required', 'table_not_found', 'row_not_found', ...cellErrors],
+};
+
+export function addBatchRoute(app: App, dependencies: BatchDependencies): void {
+  const { tables, receiver, shares, rateLimits, limits, bodyBytesMax } = dependencies;
+  app.post('/tables/:tableID/batch', { config: { operation } }, async (request, reply) => {
+    const { teamId } = request.principal;
+    readMediaType(request, ['application/json']);
+    const identity = identify(request);
+    const asynchronous = readAsynchronous(request);
+    const ifMatch = readIfMatch(request) ?? null;
+    const bytes = await collectInPlace(shares.bodies, request, Math.min(bodyBytesMax, batchBytesMax));
+    identity.digest?.update(bytes);
+    if (bytes.length > smallBodyBytesMax) await receiver.turns.take();
+    const body = readBatch(bytes);
+    const tableId = tableIdOf(request);
+    const event = batch({ teamId, tableId, ifMatch, body, limits });
+    const rows = event.operations.length;
+    rateLimits?.take('rows', teamId, rows);
+    const { refusal, rowBytesMax } = await tables.target(teamId, tableId, ifMatch);
+    const named = event.operations.filter(({ op }) => op !== 'add').length;
+    const refused = refusal ?? refusalOfNamed(named, rowBytesMax);
+    const submitted =
+      refused === null
+        ? { event, body: body.block === null ? undefined : await packBody(body.block.body) }
+        : { event: refusing(teamId, refused) };
+    const write = { teamId, identity, asynchronous, newTable: null, remarks: noRemarks, rows, ...submitted };
+    return answerWrite(reply, dependencies, write, 200);
+  });
+}
+
+/** Refuses a batch that patches and deletes so many rows, because it may have to load too much. */
+export function refusalOfNamed(named: number, rowBytesMax: number): Refusal | null {
+  const namedMax = Math.floor(namedBytesMax / Math.max(1, rowBytesMax));
+  if (named <= namedMax) return null;
+  const message = `${named} rows would be patched or deleted at once: of rows with up to ${rowBytesMax} bytes, as this table has, it may be ${namedMax}`;
+  return { type: 'limit_exceeded', message };
+}

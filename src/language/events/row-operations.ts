@@ -1,0 +1,53 @@
+/** The operations of a batch, in the order in which they take effect. */
+import type { Profile } from '../values/profile.ts';
+import { formatRowId, parseRowId, type RowAddress } from './row-id.ts';
+
+/** One operation. The rows of adds and patches are in the body of their event, in the order of the operations. */
+export type RowOperation =
+  | { readonly op: 'add' }
+  | { readonly op: 'patch' | 'delete'; readonly row: RowAddress; readonly ifMatch: bigint | null };
+
+/** Whether the event's body holds a row for the operation. */
+export function carriesRow({ op }: RowOperation): boolean {
+  return op !== 'delete';
+}
+
+/** What the work with an operation costs at most, besides its bytes (cost.ts): about half of a request for it alone. */
+const operationCost = 4_000;
+
+export function costOfOperations(operations: readonly RowOperation[]): number {
+  return operations.length * operationCost;
+}
+
+/** The operation with this number among those that carry a row. Throws if there are not so many. */
+export function operationOfRow(operations: readonly RowOperation[], row: number): number {
+  let before = -1;
+  const found = operations.findIndex((operation) => carriesRow(operation) && (before += 1) === row);
+  if (found === -1) throw new Error(`no operation has row ${row}`);
+  return found;
+}
+
+/** The profile of one row whose cells are known to fit: they have been decided with those of all rows. */
+export function profileOfOne({ rule, rowBytesMax }: Profile): Profile {
+  return { rows: 1, bytes: rowBytesMax, rowBytesMax, columns: [], rule };
+}
+
+/** As JSON: the kind of operation, the row's ID, and the version in `ifMatch`. */
+type WireOperation = readonly [op: RowOperation['op'], row?: string, ifMatch?: string];
+
+export function operationsToWire(operations: readonly RowOperation[]): readonly WireOperation[] {
+  return operations.map((operation): WireOperation => {
+    if (operation.op === 'add') return [operation.op];
+    const { op, row, ifMatch } = operation;
+    return ifMatch === null ? [op, formatRowId(row)] : [op, formatRowId(row), String(ifMatch)];
+  });
+}
+
+/** Throws for an operation that this version does not know, which must not be passed over. */
+export function operationsFromWire(wire: readonly WireOperation[]): readonly RowOperation[] {
+  return wire.map(([op, row, ifMatch]): RowOperation => {
+    if (op === 'add') return { op };
+    if (op !== 'patch' && op !== 'delete') throw new Error(`the unknown operation ${String(op)}`);
+    return { op, row: parseRowId(row!)!, ifMatch: ifMatch === undefined ? null : BigInt(ifMatch) };
+  });
+}

@@ -1,0 +1,70 @@
+/**
+ * The key of a row: the values of the columns by which rows of a table must differ, as filters compare them
+ * (docs/spec/queries.md). Two rows have equal texts exactly if `eq` finds the values of all key columns equal.
+ */
+import type { ColumnType } from './column-type.ts';
+import { decodeString } from './json-text.ts';
+import { daysOf, microsecondsOfDay, microsecondsSince1970 } from './moments.ts';
+import { eachCell } from './row-text.ts';
+
+/** A column of a key, with the type that it has. */
+export interface KeyColumn {
+  readonly id: string;
+  /** A scalar type other than `json`. */
+  readonly type: ColumnType;
+}
+
+export interface RowKey {
+  /** Equal for rows with equal keys, and for no others. */
+  readonly text: string;
+  /** The values as JSON texts, in the order of the columns. */
+  readonly tokens: readonly string[];
+}
+
+/** Reads the key of a presented row; null if a column of the key is empty. Reuse it for many rows. */
+export type KeyReader = (body: string) => RowKey | null;
+
+export function keyReaderOf(columns: readonly KeyColumn[]): KeyReader {
+  const places = new Map(columns.map(({ id }, place) => [id, place]));
+  /** By the key as it stands in rows: rows are much alike. */
+  const known = new Map<string, number>();
+  const placeOf = (key: string): number => {
+    let place = known.get(key);
+    if (place === undefined) {
+      place = places.get(decodeString(key)) ?? -1;
+      if (known.size < 10_000) known.set(key, place);
+    }
+    return place;
+  };
+  return (body) => {
+    const tokens: string[] = [];
+    let found = 0;
+    eachCell(body, (key, token) => {
+      const place = placeOf(key);
+      if (place === -1) return;
+      tokens[place] = token;
+      found += 1;
+    });
+    if (found < columns.length) return null;
+    return { text: JSON.stringify(tokens.map((token, place) => comparedText(token, columns[place]!.type))), tokens };
+  };
+}
+
+/** The text by which a value is compared with others of its type. `token`: its JSON text, as the type presents it. */
+function comparedText(token: string, type: ColumnType): string {
+  switch (type) {
+    case 'number':
+      // There is one zero.
+      return String((JSON.parse(token) as number) + 0);
+    case 'boolean':
+      return token;
+    case 'date':
+      return String(daysOf(decodeString(token)));
+    case 'time':
+      return String(microsecondsOfDay(decodeString(token)));
+    case 'dateTime':
+      return String(microsecondsSince1970(decodeString(token)));
+    default:
+      return decodeString(token);
+  }
+}

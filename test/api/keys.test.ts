@@ -1,0 +1,192 @@
+/** Keys of tables (docs/spec/decisions.md 2, "Keys"). */
+import { describe, expect, test } from '@jest/globals';
+import { useApi } from '../support/api.ts';
+import { outcomeOf, type Answer } from '../support/client.ts';
+import { csv } from '../support/media-types.ts';
+import { fc } from '../support/property.ts';
+import { stashOf } from '../support/stashes.ts';
+import { cellsOf, createTable, leavingUnchanged, schemaOf, type MadeTable } from '../support/tables.ts';
+
+const { client } = useApi();
+const types = { email: 'string', age: 'number', born: 'date' };
+const twice = '409 key_not_unique';
+
+/** A table whose key is the column `email`, with these rows. */
+async function keyedTable(rows: readonly unknown[], key: readonly string[] = ['email']): Promise<MadeTable> {
+  const answer = await client().post('/tables', { name: 'people', schema: { ...schemaOf(types), key }, rows });
+  if (answer.status !== 201) throw new Error(answer.text);
+  const { tableID: id, rowIDs: rowIds } = answer.json.data;
+  return { id, path: `/tables/${id}/rows`, rowIds, version: answer.version! };
+}
+
+/** Rows for so many people. */
+const people = (count: number, first = 0): { email: string }[] =>
+  Array.from({ length: count }, (_, n) => ({ email: `${first + n}@example.org` }));
+
+const messageOf = ({ json }: Answer): string => json.error.message;
+
+describe('a key', () => {
+  test('is shown with the schema, which another table can be created with', async () => {
+    const { id } = await keyedTable([]);
+    const { schema } = (await client().get(`/tables/${id}`)).json.data;
+    expect(schema).toEqual({ ...schemaOf(types), key: ['email'] });
+    const copy = await client().post('/tables', { name: 'copy', schema, rows: [{ email: 'a' }, { email: 'a' }] });
+    expect(outcomeOf(copy)).toBe(twice);
+  });
+
+  test('is declared for rows that agree with it, and removed', async () => {
+    const table = await createTable(client(), [{ email: 'a' }, { email: 'b' }, { age: 1 }, { age: 1 }], types);
+    const declared = await client().patch(`/tables/${table.id}`, { key: ['email'] });
+    expect([outcomeOf(declared), declared.version! > table.version]).toEqual(['200', true]);
+    expect((await client().patch(`/tables/${table.id}`, { key: ['email'] })).version).toBe(declared.version);
+    expect(outcomeOf(await client().post(table.path, [{ email: 'b' }]))).toBe(twice);
+    expect(outcomeOf(await client().patch(`/tables/${table.id}`, { key: null }))).toBe('200');
+    expect(outcomeOf(await client().post(table.path, [{ email: 'b' }]))).toBe('201');
+    expect((await client().get(`/tables/${table.id}`)).json.data.schema).toEqual(schemaOf(types));
+  });
+
+  test('is refused if existing rows contradict it, and both rows are named', async () => {
+    const table = await createTable(
+      client(),
+      [{ email: 'a', age: 1 }, { email: 'b' }, { email: 'a', age: 1.0 }],
+      types,
+    );
+    const [first, , third] = table.rowIds;
+    await leavingUnchanged(client(), table.path, async () => {
+      const answer = await client().patch(`/tables/${table.id}`, { key: ['email', 'age'] });
+      expect(outcomeOf(answer)).toBe(twice);
+      expect(messageOf(answer)).toBe(`row ${third}: row ${first} has the same key, "email" = "a", "age" = 1`);
+    });
+  });
+
+  test.each<[string, unknown, string]>([
+    ['an unknown column', ['nobody'], '422 column_id_not_found'],
+    ['a column twice', ['email', 'email'], '422 column_id_not_unique'],
+    ['no column', [], '400 request_validation_error'],
+    ['a text', 'email', '400 request_validation_error'],
+  ])('names columns of the table: %s is refused', async (_, key, outcome) => {
+    const table = await createTable(client(), [], types);
+    expect(outcomeOf(await client().patch(`/tables/${table.id}`, { key }))).toBe(outcome);
+    const body = { name: 'x', schema: { ...schemaOf(types), key }, rows: [] };
+    expect(outcomeOf(await client().post('/tables', body))).toBe(outcome);
+  });
+});
+
+describe('a write that would make two rows equal changes nothing', () => {
+  test.each<[string, (table: MadeTable) => Promise<Answer>]>([
+    ['a row', ({ path }) => client().post(path, [{ email: 'new' }, { email: 'a' }])],
+    ['a patch', ({ path, rowIds }) => client().patch(`${path}/${rowIds[1]}`, { email: 'a' })],
+    ['a body with rows that are equal', ({ path }) => client().post(path, [{ email: 'new' }, { email: 'new' }])],
+    ['CSV', ({ path }) => client().post(path, 'age,email\n1,new\n2,a\n', csv)],
+    ['a block', ({ path }) => client().post(path, [...people(500), { email: 'a' }])],
+    ['a large body', ({ path }) => client().post(path, [...people(25_000), { email: 'a' }])],
+    ['a large body with rows that are equal', ({ path }) => client().post(path, [...people(25_000), ...people(1)])],
+    ['an overwrite', ({ id }) => client().put(`/tables/${id}`, [{ email: 'x' }, { email: 'x' }])],
+    ['a large overwrite', ({ id }) => client().put(`/tables/${id}`, [...people(25_000), ...people(1)])],
+    [
+      'a stash',
+      async ({ path }) =>
+        client().post(path, { $stashID: await stashOf(client(), { 1: people(3), 2: [{ email: 'a' }] }) }),
+    ],
+  ])('%s', async (_, write) => {
+    const table = await keyedTable([{ email: 'a' }, { email: 'b' }]);
+    await leavingUnchanged(client(), table.path, async () => {
+      expect(outcomeOf(await write(table))).toBe(twice);
+    });
+  });
+
+  test('and the answer names the rows, the columns and the values', async () => {
+    const table = await keyedTable([{ email: 'a' }, { email: 'b' }]);
+    const [a, b] = table.rowIds;
+    const same = (id: string): string => `row ${id} has the same key, "email" =`;
+    expect(messageOf(await client().post(table.path, [{}, { email: 'b' }]))).toBe(`rows[1]: ${same(b!)} "b"`);
+    expect(messageOf(await client().patch(`${table.path}/${b}`, { email: 'a' }))).toBe(`row ${b}: ${same(a!)} "a"`);
+    const large = await client().post(table.path, [...people(25_000), { email: 'a' }]);
+    expect(messageOf(large)).toBe(`rows[25000]: ${same(a!)} "a"`);
+    const stash = await stashOf(client(), { 7: people(2), 8: [{}, { email: 'b' }] });
+    expect(messageOf(await client().post(table.path, { $stashID: stash }))).toBe(`chunk 8, rows[1]: ${same(b!)} "b"`);
+  });
+});
+
+describe('what came by one way is known to the others', () => {
+  test.each<[string, (table: MadeTable) => Promise<Answer>]>([
+    ['a row', ({ path }) => client().post(path, people(1))],
+    ['a block', ({ path }) => client().post(path, people(500))],
+    ['a large body', ({ path }) => client().post(path, people(25_000))],
+    ['a stash', async ({ path }) => client().post(path, { $stashID: await stashOf(client(), { 1: people(3) }) })],
+    ['an overwrite', ({ id }) => client().put(`/tables/${id}`, people(2))],
+    ['a large overwrite', ({ id }) => client().put(`/tables/${id}`, people(25_000))],
+    ['a patch', ({ path, rowIds }) => client().patch(`${path}/${rowIds[0]}`, people(1)[0])],
+  ])('%s', async (_, write) => {
+    const table = await keyedTable([{ email: 'a' }]);
+    expect((await write(table)).status).toBeLessThan(300);
+    const holder = (await client().rows(table.id)).find(({ email }) => email === '0@example.org');
+    for (const again of [people(1), [...people(25_000, 1_000_000), ...people(1)]]) {
+      const answer = await client().post(table.path, again);
+      expect(outcomeOf(answer)).toBe(twice);
+      expect(messageOf(answer)).toContain(`: row ${String(holder!['$rowID'])} has the same key`);
+    }
+    expect(outcomeOf(await client().delete(`${table.path}/${String(holder!['$rowID'])}`))).toBe('200');
+    expect(outcomeOf(await client().post(table.path, people(1)))).toBe('201');
+  });
+});
+
+test('an overwrite keeps the IDs of rows, and refusals name those', async () => {
+  const table = await keyedTable([{ email: 'a' }, { email: 'b' }]);
+  const [a, b] = table.rowIds;
+  await client().put(`/tables/${table.id}`, [
+    { $rowID: b, email: 'b' },
+    { $rowID: a, email: 'c' },
+  ]);
+  expect(messageOf(await client().post(table.path, [{ email: 'c' }]))).toContain(`row ${a} has`);
+  expect(outcomeOf(await client().patch(`${table.path}/${a}`, { email: 'a' }))).toBe('200');
+  expect(messageOf(await client().post(table.path, [{ email: 'a' }]))).toContain(`row ${a} has`);
+});
+
+test('the type of a column of the key stays, others are widened', async () => {
+  const table = await keyedTable([{ email: 'a', age: 1 }], ['age']);
+  const path = `${table.path}?onSchemaError=updateSchema`;
+  expect(outcomeOf(await client().post(path, [{ age: 'old' }]))).toBe('422 column_has_invalid_value');
+  expect(outcomeOf(await client().post(path, [{ age: 2, born: 'once' }]))).toBe('201');
+});
+
+test('of writes at once only one takes each key', async () => {
+  const words = fc.constantFrom('a', 'b', 'c', 'd');
+  const cells = fc.record({ email: fc.option(words, { nil: null }), age: fc.constantFrom(1, 2) });
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('add' as const), rows: fc.array(cells, { minLength: 1, maxLength: 2 }) }),
+    fc.record({ kind: fc.constant('patch' as const), row: fc.nat(9), cells }),
+    fc.record({
+      kind: fc.constant('patchOne' as const),
+      row: fc.nat(9),
+      cells: fc.oneof(fc.record({ email: words }), fc.record({ age: fc.constantFrom(1, 2) })),
+    }),
+    fc.record({ kind: fc.constant('delete' as const), row: fc.nat(9) }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
+      const first = [{ email: 'a', age: 1 }, { email: 'b', age: 1 }, { email: 'c', age: 2 }, { age: 1 }];
+      const { path, id, rowIds } = await keyedTable(first, ['email', 'age']);
+      const answers = await Promise.all(
+        steps.map((each) => {
+          if (each.kind === 'add') return client().post(path, each.rows);
+          const row = `${path}/${rowIds[each.row % rowIds.length]}`;
+          return each.kind === 'delete' ? client().delete(row) : client().patch(row, each.cells);
+        }),
+      );
+      for (const answer of answers) expect(['200', '201', '404 row_not_found', twice]).toContain(outcomeOf(answer));
+      const keys = cellsOf(await client().rows(id)).flatMap(({ email, age }) =>
+        typeof email === 'string' && typeof age === 'number' ? [`${email} ${age}`] : [],
+      );
+      expect(new Set(keys).size).toBe(keys.length);
+      // The index knows exactly these.
+      for (const email of ['a', 'b', 'c', 'd']) {
+        for (const age of [1, 2]) {
+          const isTaken = keys.includes(`${email} ${age}`);
+          expect(outcomeOf(await client().post(path, [{ email, age }]))).toBe(isTaken ? twice : '201');
+        }
+      }
+    }),
+    { numRuns: 15 },
+  );
+});
