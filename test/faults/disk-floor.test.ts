@@ -129,7 +129,7 @@ test('large bodies, chunks and uploads are refused until there is room again', a
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '10']);
   const error = {
     type: 'service_unavailable',
-    message: "The service's disk has less than 1 bytes free. Nothing was changed by this try.",
+    message: "The service's disk has less than 1 bytes free. This try changed nothing.",
   };
   expect(await refused.json()).toEqual({ error });
   const errorOf = async (response: Promise<Response>): Promise<unknown> =>
@@ -167,14 +167,14 @@ test('large bodies, chunks and uploads are refused until there is room again', a
       answer.headers.get('retry-after'),
     ]).toEqual([name, 503, 'outcome_unknown', 'service_unavailable', '10']);
     expect(unknown.message).toBe(
-      `${error.message} Whether an earlier try with the same Idempotency-Key takes effect is not known yet: ` +
-        'ask for the job, or send the request again.',
+      `${error.message} An earlier try with the same Idempotency-Key may still take effect: ` +
+        'send the request again, or get the job.',
     );
     expect((await client.get(`/jobs/${answer.headers.get('job-id')}`)).json.data).toMatchObject({ status: 'running' });
   }
   expect((await client.get('/jobs')).json.data).toEqual([]);
   expect(await freeBytes()).toBe(0);
-  expect(server.output()).toContain('a disk has less free than DISK_FREE_MIN');
+  expect(server.output()).toContain('a disk has less free space than DISK_FREE_MIN');
 
   // Small writes, reads and deletions go on, and no refused request has taken effect.
   expect((await send(`/tables/${table.id}/rows`, rows(10))).status).toBe(201);
@@ -193,7 +193,7 @@ test('large bodies, chunks and uploads are refused until there is room again', a
   for (const body of [large, inPieces(large)]) expect((await send('/tables?name=large', body)).status).toBe(201);
   expect((await client.put('/stashes/stash/1', [{ n: 1 }])).status).toBe(200);
   expect(outcomeOf(await complete(client, open))).toBe('200');
-  expect(server.output()).toContain('the disks have DISK_FREE_MIN free again');
+  expect(server.output()).toContain('all disks have DISK_FREE_MIN of free space again');
 });
 
 test('when hardly any space is left for the tables, small writes are also refused, and reads and deletions go on', async () => {
@@ -228,14 +228,14 @@ test('when hardly any space is left for the tables, small writes are also refuse
   const error = {
     type: 'service_unavailable',
     message: expect.stringMatching(
-      /^The service's disk has less than .* free\. Nothing was changed by this try\.$/,
+      /^The service's disk has less than .* free\. This try changed nothing\.$/,
     ) as unknown,
   };
   for (const answer of answers) expect([answer.status, answer.json.error]).toEqual([503, error]);
   expect(await outcomes(keyed(again, 'done'))).toEqual(firsts);
   for (const answer of await Promise.all(keyed(again, 'new'))) expect(outcomeOf(answer)).toBe('503 outcome_unknown');
   expect((await again.post('/nowhere', [{ n: 1 }])).status).toBe(404);
-  expect(server.output()).toContain('the disk of Postgres has less free than a quarter of DISK_FREE_MIN');
+  expect(server.output()).toContain('the disk of Postgres has less free space than a quarter of DISK_FREE_MIN');
   expect((await again.delete(`/tables/${table.id}/rows/${second!.$rowID}`)).status).toBe(200);
   expect((await again.rows(table.id)).map(({ n }) => n)).toEqual([1, 4]);
 });

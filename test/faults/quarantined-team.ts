@@ -108,11 +108,11 @@ export class Tenant {
     );
     const { json, headers } = await this.client.get('/tables');
     expect(json.error.message).toMatch(
-      /^An event of the team could not be processed: since \d{4}-\d\d-\d\dT.* Nothing was changed by this try\.$/,
+      /^The service could not process an event of the team\. Since \d{4}-\d\d-\d\dT.* This try changed nothing\.$/,
     );
     expect(headers.get('retry-after')).toBe('60');
     const { log } = (await this.client.get('/activity')).json.data;
-    expect(json.error.message).toContain(`since ${log.quarantinedSince} `);
+    expect(json.error.message).toContain(`Since ${log.quarantinedSince} `);
     expect((await this.client.get('/jobs')).status).toBe(200);
   }
 }

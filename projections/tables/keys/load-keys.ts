@@ -73,12 +73,13 @@ function keysOfPatch(
   schema: TableSchema,
   { columns }: TableKey,
 ): readonly string[] {
-  const { profile } = event.data;
-  if (!profile.columns.some(({ id }) => columns.some((column) => column.id === id))) return [];
+  // Not the columns of its profile, which a part of a batch has none of.
+  const patch = parseRow(Buffer.from(event.body()).toString());
+  if (!patch.some(({ id }) => columns.some((column) => column.id === id))) return [];
   const row = tables.row(table, namedBy(event.data, 'row')!);
   if (row === null || row.body === null) return [];
   const current = presentersOf(schema, table.widened)(row.form)(row.body);
-  const patched = applyPatch(current, parseRow(Buffer.from(event.body()).toString()), schema, false, profile.rule);
+  const patched = applyPatch(current, patch, schema, false, event.data.profile.rule);
   const rowKey = keyReaderOf(columns)(patched.body);
   return rowKey === null ? [] : [rowKey.text];
 }

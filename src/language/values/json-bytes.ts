@@ -1,4 +1,4 @@
-/** Walks JSON in UTF-8 without parsing it, as `json-text.ts` walks JSON that is a string: it must be valid. */
+/** Walks valid JSON in UTF-8 without parsing it. (`json-text.ts` does the same for JSON in a string.) */
 
 const quote = 0x22;
 const comma = 0x2c;

@@ -1,5 +1,6 @@
-/** Answers with what the query engine says. */
+/** Asks the query engine, and sends its answers. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { KeyedRowQueries } from '../../../../projections/tables/keys/keyed-rows.queries.ts';
 import { pageBytesAtMost } from '../../../../projections/tables/pages.queries.ts';
 import { parseRowId, type RowAddress } from '../../../language/events/row-id.ts';
 import { EngineGone, EngineRefusal, type EngineAnswer, type QueryEngine } from '../../query/query-engine.ts';
@@ -14,9 +15,10 @@ import { readIfNoneMatch, replyNotModified } from '../requests/versions.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { isErrorType, type ErrorType } from './error-types.ts';
 import { HttpError } from './http-error.ts';
+import { askedValues } from './key-look-up.ts';
 import { mediaTypes, rowsFormatOf, sendRowsPage } from './rows-page.ts';
 
-/** The most bytes of an answer to SQL, with its columns and versions. */
+/** Maximum of bytes of an answer to SQL, including its columns and versions. */
 const sqlBytesMax = 17 * 1024 * 1024;
 
 /** The errors of operations that may ask the engine about one table. */
@@ -31,12 +33,16 @@ export const queryErrors: readonly ErrorType[] = [
 
 export interface QueryDependencies {
   readonly engine: QueryEngine;
+  readonly keyedRows: KeyedRowQueries;
   readonly shares: Pick<Shares, 'queries' | 'sql' | 'outgoingBytes'>;
 }
 
-/** Asks the engine within the shares of the team, and answers. Throws HttpError. */
+/**
+ * Asks the engine within the shares of the team, and answers; a filter by the key of a table is answered without it.
+ * Throws HttpError.
+ */
 export async function answerQuery(
-  { engine, shares }: QueryDependencies,
+  { engine, keyedRows, shares }: QueryDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
   asked: Omit<QueryRequest, 'teamId' | 'appId' | 'tableId' | 'format'>,
@@ -47,6 +53,18 @@ export async function answerQuery(
   if (asked.continuation !== null && !isOfQuery(asked.continuation))
     throw invalidContinuation(asked.prefix, 'this query');
   const format = rowsFormatOf(reply);
+  const values = asked.continuation === null && appId === null ? askedValues(asked.query) : null;
+  if (values !== null) {
+    const rowsMax = [...values.values()].reduce((max, { length }) => Math.max(max, length), 1);
+    const outgoing = await takeOutgoing(shares.outgoingBytes, teamId, pageBytesAtMost(rowsMax, format), reply);
+    const found = await keyedRows.find(teamId, tableId, values, format);
+    if (found !== null && found.count <= asked.limit) {
+      outgoing.shrink(found.body.length);
+      if (has(found.version)) return replyNotModified(reply, found.version);
+      return sendRowsPage(reply, format, asked.limit, { ...found, continuation: null });
+    }
+    outgoing.release();
+  }
   const query = { teamId, appId, tableId, format, ...asked };
   const answer = await askWithinShares(
     shares.queries,
@@ -62,8 +80,8 @@ export async function answerQuery(
 }
 
 /**
- * Asks the engine for one row of a query, within the shares of the team: a query with mistakes is refused before 304
- * answers it. Returns the version of the table. Throws HttpError.
+ * Asks the engine for one row of a query, within the shares of the team. An invalid query is so refused before 304
+ * could answer it. Returns the version of the table. Throws HttpError.
  */
 export async function checkQuery(
   { engine, shares }: { readonly engine: QueryEngine; readonly shares: Pick<Shares, 'queries' | 'outgoingBytes'> },
@@ -82,7 +100,7 @@ export async function checkQuery(
   return answer.version;
 }
 
-/** The same of SQL. Throws HttpError. */
+/** Asks the engine to run SQL, within the shares of the team, and answers. Throws HttpError. */
 export async function answerSql(
   { engine, shares }: QueryDependencies,
   reply: FastifyReply,
@@ -134,7 +152,7 @@ interface FoundIds {
   readonly $version: string;
 }
 
-/** Asks the engine while it holds shares of the team; `ask` is told when the client has gone. */
+/** Asks the engine while holding shares of the team. When the client disconnects, aborts the signal that `ask` gets. */
 async function askWithinShares<Answer extends { readonly body: Buffer }>(
   queries: FairShares,
   outgoingBytes: FairShares,
@@ -166,7 +184,7 @@ async function askInShare<Answer>(
   }
 }
 
-/** The answer to an error of the engine. */
+/** Turns an error of the engine into an HttpError. Returns any other error unchanged. */
 export function engineProblem(error: unknown): unknown {
   const again = { 'retry-after': '1' };
   if (error instanceof EngineRefusal) {
