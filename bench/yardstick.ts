@@ -135,7 +135,7 @@ app.post<{ Params: TablePath; Body: string }>('/tables/:table/batch', async (req
   const { operations } = JSON.parse(request.body) as { operations: { rowID: string; row: object }[] };
   const patched = await database.query({
     name: 'batch',
-    text: `update rws set data = data || patches.data, version = version + 1
+    text: `update rws set data = rws.data || patches.data, version = version + 1
       from unnest($2::bigint[], $3::jsonb[]) as patches (row_id, data)
       where table_id = $1 and rws.row_id = patches.row_id`,
     values: [

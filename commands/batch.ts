@@ -17,7 +17,7 @@ const ifMatch = z
   .regex(/^[0-9]{1,40}$/, 'must be a version, like "42"')
   .meta({ description: 'A version: the operation is refused if the row has changed since then.' });
 
-/** The body of a batch whose rows have this schema. */
+/** The body of a batch. `row`: the schema of its rows. */
 export function batchBody(row: z.ZodType) {
   const operation = z.discriminatedUnion(
     'op',
@@ -34,7 +34,7 @@ export function batchBody(row: z.ZodType) {
   });
 }
 
-/** Its rows have been read before. */
+/** The body after its rows were taken out. */
 const readBody = batchBody(z.strictObject({}));
 
 export interface BatchInput {
@@ -55,7 +55,7 @@ export function batch({ teamId, tableId, ifMatch, body, limits }: BatchInput): E
     const { op, rowID } = operation;
     const { givenRowId } = read[place]!;
     if (op === 'patch' && givenRowId !== undefined && givenRowId !== rowID) {
-      const message = `operations[${place}].row.$rowID: it must be the ID of the row that is patched, or absent`;
+      const message = `operations[${place}].row.$rowID: must be absent, or the ID of the patched row`;
       throw new InvalidRequest(message);
     }
     return {
@@ -76,7 +76,7 @@ export function batch({ teamId, tableId, ifMatch, body, limits }: BatchInput): E
   };
 }
 
-/** A malformed ID is treated like an unknown one: it becomes an address that no row has. */
+/** A malformed ID gets the answer of an unknown one: it becomes an address that no row has. */
 function addressOf(rowID: string): RowAddress {
   return parseRowId(rowID) ?? { version: 0n, ordinal: 0, index: 0 };
 }

@@ -1,4 +1,7 @@
-/** PatchTable: renames a table, and changes its columns: their display names, types and order, which there are, and its key. */
+/**
+ * PatchTable: renames a table, changes its columns, and declares or removes its key. Columns are added, removed and
+ * ordered, and their display names and types change.
+ */
 import { z } from 'zod';
 import type { EventOf } from '../src/language/events/event.ts';
 import {
@@ -31,14 +34,18 @@ export const patchTableBody = z.strictObject({
     .array(columnChange)
     .max(columnsMax)
     .default([])
-    .describe('Columns that get another name to be shown under (null: none), or another type.'),
-  add: z.array(givenColumn).max(columnsMax).default([]).describe('New columns, behind the others.'),
-  remove: z.array(columnId).max(columnsMax).default([]).describe('The IDs of columns that go, with their values.'),
+    .describe('Columns that get a new display name (null: none) or a new type.'),
+  add: z.array(givenColumn).max(columnsMax).default([]).describe('New columns, which come after the others.'),
+  remove: z
+    .array(columnId)
+    .max(columnsMax)
+    .default([])
+    .describe('The IDs of the columns to remove, with their values.'),
   order: z
     .array(columnId)
     .max(columnsMax)
     .default([])
-    .describe('The IDs of columns that come first, in this order. The others follow as they are.'),
+    .describe('The IDs of the columns that come first, in this order. The others follow in their present order.'),
   key: tableKey.nullable().optional().describe('The columns in which no two rows may be equal; null: there is no key.'),
 });
 
@@ -47,8 +54,8 @@ export const patchTableQuery = z.strictObject({
     .enum(['abort', 'clear'])
     .default('abort')
     .describe(
-      'What becomes of cells that do not fit a new type of their column. `abort`: the request is refused. ' +
-        '`clear`: they are empty from then on.',
+      'What happens to cells that do not fit the new type of their column. `abort`: the request is refused. ' +
+        '`clear`: the cells become empty.',
     ),
 });
 
@@ -80,7 +87,7 @@ export function patchTable({
     ...(key === undefined ? {} : { key }),
   } as const;
   const changes = add.length + remove.length + order.length;
-  // As it was written before columns could be changed: processes of earlier versions read it, too.
+  // The encoding from before columns could be changed, so that processes of earlier versions can read it.
   if (changes === 0 && columns.every(({ type }) => type === undefined))
     return { ...event, columns: columns.map(({ id, displayName: shown }) => ({ id, displayName: shown! })) };
   if (key) throw new InvalidRequest('key: columns are changed in the same request; declare the key in one of its own');

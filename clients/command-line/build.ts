@@ -1,4 +1,4 @@
-/** Puts the command line and all that it needs into `dist`, so that it is installed without dependencies. */
+/** Bundles the command line and its packages into `dist`, so that it installs without dependencies. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
@@ -15,7 +15,7 @@ await build({
   splitting: true,
   minifySyntax: true,
   logLevel: 'warning',
-  // Some packages are CommonJS, and require modules of Node.
+  // Some packages are CommonJS and call `require` for modules of Node.
   banner: {
     js: "import { createRequire as createRequireOfNode } from 'node:module'; const require = createRequireOfNode(import.meta.url);",
   },

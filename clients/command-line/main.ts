@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `tablog` without the service: the commands that are its clients. */
+/** `tablog` without the service: only the commands for clients. */
 import { inspect } from 'node:util';
 import { Command } from 'commander';
 import { addClientCommands } from '../../src/cli/client-commands.ts';

@@ -1,6 +1,6 @@
 /**
- * Stands in for `Buffer` and `node:buffer` in bundles for browsers: esbuild takes it as `alias` of the one and by
- * `inject` for the other.
+ * Replaces `Buffer` and `node:buffer` in bundles for browsers. esbuild uses it as an `alias` for the module and injects
+ * it for the global.
  */
 import { Buffer } from 'buffer/';
 
@@ -11,8 +11,8 @@ const strict = new TextDecoder('utf-8', { fatal: true });
 const encoder = new TextEncoder();
 
 /**
- * What src/language/formats uses of Node's buffers besides their documented methods, and what is slow without the
- * browser's own code.
+ * Methods of Node's buffers that src/language/formats uses but Node does not document, and methods that are faster with
+ * the browser's own code.
  */
 Object.assign(Buffer.prototype, {
   utf8Slice(this: Uint8Array, start: number, end: number): string {

@@ -5,11 +5,11 @@ import type { Source } from './source.ts';
 /** Upper bounds of a chunk. */
 export interface ChunkLimits {
   readonly rows: number;
-  /** Bytes of the body before compression. A row and the header may exceed it. */
+  /** Bytes of the body before compression. A single row with its header may exceed it. */
   readonly bytes: number;
 }
 
-/** As many rows as the interface recommends (spec 4.13), and well below the largest body that the service accepts. */
+/** As many rows as the interface recommends (spec 4.13), and far fewer bytes than the service accepts in a body. */
 export const defaultChunkLimits: ChunkLimits = { rows: 1_000, bytes: 8_000_000 };
 
 /** The lines of the file in which the rows of a chunk begin. */
@@ -31,31 +31,31 @@ export interface SheetName {
   readonly isHidden: boolean;
 }
 
-/** What the chunks of a file are. */
+/** The form of the chunks of a file. */
 export interface ChunkForm {
   /** The media type of the chunks. */
   readonly mediaType: 'application/json' | 'text/csv' | 'text/tab-separated-values';
-  /** How CSV and TSV in the chunks are to be read. Complete once there is a chunk. */
+  /** The form of CSV and TSV in the chunks. Complete once there is a chunk. */
   readonly form: DelimitedForm;
   /** The line with the column names; null if there is none. */
   readonly headerLine: number | null;
   /** The sheets of a workbook, once it has been opened. */
   readonly sheets?: readonly SheetName[];
-  /** What a person should know of how the file is read, once it has been. */
+  /** Remarks for people on how the file is read, once it has been read. */
   readonly notes?: readonly string[];
 }
 
-/** Cuts the bytes of a file into chunks, however they arrive. Every method throws MalformedFile. */
+/** Cuts the bytes of a file into chunks, in whatever pieces they arrive. Every method throws MalformedFile. */
 export interface Cutter extends ChunkForm {
-  /** Takes the next bytes, without keeping them, and returns the chunks that are full. */
+  /** Takes the next bytes without keeping a reference, and returns the chunks that are full. */
   push(bytes: Uint8Array): Iterable<Chunk>;
   /** Returns the remaining chunks. A file yields at least one chunk, even without rows. */
   end(): Iterable<Chunk>;
 }
 
-/** Cuts a file into chunks that cannot be read from its begin to its end. */
+/** Cuts a file that cannot be read from beginning to end into chunks. */
 export interface WholeFileCutter extends ChunkForm {
-  /** At least one chunk, even without rows. Throws MalformedFile, and the reason of the signal. */
+  /** Yields at least one chunk, even without rows. Throws MalformedFile, and the reason of the signal. */
   cut(source: Source, signal: AbortSignal): AsyncIterable<Chunk>;
 }
 
@@ -68,7 +68,7 @@ export function lineOfRow({ first, each }: RowLines, row: number): number {
 
 const bytesAtFirst = 64 * 1024;
 
-/** The chunks of a file, of which the last one is being filled. */
+/** Builds the chunks of a file. The last one is being filled. */
 export class ChunkBuilder {
   readonly #limits: ChunkLimits;
   #bytes = Buffer.allocUnsafeSlow(bytesAtFirst);
@@ -105,7 +105,7 @@ export class ChunkBuilder {
     this.#length = needed;
   }
 
-  /** Whether a chunk must be closed at the end of the file, which yields at least one. */
+  /** Whether the last chunk must be closed at the end of the file, so that the file yields at least one. */
   get hasRest(): boolean {
     return !this.#hasClosed || this.#rows > 0;
   }
@@ -117,12 +117,12 @@ export class ChunkBuilder {
     return full;
   }
 
-  /** Closes the chunk, and begins another one in its own memory. */
+  /** Closes the chunk, and begins the next one in memory of its own. */
   close(): void {
     const body = this.#bytes.subarray(0, this.#length);
     const rows = this.#rows;
     const lines = this.#closeLines();
-    // The next chunk is probably as large.
+    // The next chunk is probably as large as this one.
     this.#bytes = Buffer.allocUnsafeSlow(Math.max(bytesAtFirst, this.#length));
     this.#length = 0;
     this.#rows = 0;

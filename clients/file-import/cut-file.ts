@@ -12,26 +12,24 @@ import { WorkbookCutter } from './workbook/workbook-cutter.ts';
 export interface CutterOptions {
   readonly limits?: ChunkLimits | undefined;
   /**
-   * What a person said of CSV or TSV. The delimiter of CSV is recognised from the first records, unless it was said.
+   * The form of a CSV or TSV file, as far as the person states it. If it lacks the delimiter of CSV, the delimiter is
+   * detected from the first records.
    */
   readonly form?: DelimitedForm | undefined;
-  /** Called if the delimiter was recognised, and is no comma. */
+  /** Called if the delimiter was detected and is not a comma. */
   readonly onRecognised?: DelimitedCutterOptions['onRecognised'];
   /**
-   * Called with the names in the header of CSV or TSV: which columns of a table they mean, where a name does not mean
-   * itself.
+   * Called with the names in the header of CSV or TSV. Returns the column IDs of the table for names that differ from
+   * their ID.
    */
   readonly columnsOf?: DelimitedCutterOptions['columnsOf'];
-  /**
-   * Whether a cell that is longer than a row may hold is refused, before its chunk is made. Else the service says what
-   * becomes of it.
-   */
+  /** Whether a cell that is too long for a row is refused before its chunk is made. Otherwise the service decides. */
   readonly refusesLongCells?: boolean | undefined;
-  /** The name of the sheet of a workbook. If absent, it is the first that is not hidden. */
+  /** The name of a sheet of a workbook. By default the first one that is not hidden. */
   readonly sheet?: string | undefined;
 }
 
-/** Throws MalformedFile for marks that cannot be beside each other. */
+/** Throws MalformedFile for marks that contradict each other. */
 export function cutterFor(format: TextFormat, options?: CutterOptions): Cutter;
 export function cutterFor(format: Format, options?: CutterOptions): FileCutter;
 export function cutterFor(format: Format, { form = {}, sheet, ...options }: CutterOptions = {}): FileCutter {
@@ -55,7 +53,7 @@ function withoutConflict(form: DelimitedForm, usual: string): DelimitedForm {
   return form;
 }
 
-/** The chunks of a file, in order, read on demand. Throws MalformedFile, and the reason of the signal. */
+/** Yields the chunks of a file in order, read on demand. Throws MalformedFile, and the reason of the signal. */
 export async function* cutFile(
   source: Source,
   encoding: string,

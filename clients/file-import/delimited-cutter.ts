@@ -1,4 +1,4 @@
-/** Cuts CSV and TSV into chunks: records of the file below its header, byte by byte as they are. */
+/** Cuts CSV and TSV into chunks: the records below the header, with the bytes of the file. */
 import type { DelimitedForm } from '../../src/language/formats/delimited-form.ts';
 import {
   delimiterLineBytesMax,
@@ -18,41 +18,39 @@ import { UnreadBytes } from './unread-bytes.ts';
 
 const lineFeed = 10;
 const carriageReturn = 13;
-/** Ctrl-Z, which ended texts in CP/M and DOS. */
+/** Ctrl-Z, the end of a text in CP/M and DOS. */
 const endOfFile = 0x1a;
 const byteOrderMark = Buffer.from('\ufeff');
 const { rowBytes: recordBytesMax, cellBytes: cellBytesMax } = defaultRowLimits;
 
 export interface DelimitedCutterOptions {
-  /** Of the media type. CSV may have other delimiters, which are recognised. */
+  /** The delimiter of the media type. CSV may have another one, which is detected. */
   readonly usual: ',' | '\t';
-  /** What a person said of the file. No two of its marks may be in conflict. */
+  /** The form as the person states it. Its marks must not contradict each other. */
   readonly form: DelimitedForm;
   readonly limits?: ChunkLimits | undefined;
-  /** Whether cells are refused that are longer than a row may hold. */
+  /** Whether cells that are too long for a row are refused. */
   readonly refusesLongCells?: boolean | undefined;
-  /** Called if the delimiter was not said, but recognised, and is another than usual. */
+  /** Called if the delimiter was detected and is not the usual one. */
   readonly onRecognised?: ((delimiter: string) => void) | undefined;
-  /**
-   * Called with the names of the header: which columns of a table they mean, where a name means no other than itself.
-   */
+  /** Called with the names of the header. Returns the column IDs of the table for names that differ from their ID. */
   readonly columnsOf?: ((names: readonly string[]) => Readonly<Record<string, string>>) | undefined;
 }
 
-/** Why a cell is refused, by its place in the line, from 0. */
+/** Why a cell is refused. `cell`: its place in the line, from 0. */
 export function longCell(cell: number): string {
   return `cell ${cell + 1}: a cell must not be longer than ${cellBytesMax} bytes`;
 }
 
-/** What is known once the beginning of the file has been read. */
+/** The facts that are known once the beginning of the file has been read. */
 interface Reading {
   readonly dialect: Dialect;
   readonly ends: RecordEnds;
 }
 
 /**
- * Finds only where records end. The service checks whether they are well formed; up to the first mistake both find the
- * same records, so that the service names the right row. Buffers at most one unfinished record.
+ * Finds only the ends of records. The service checks the records. Up to the first mistake both find the same records,
+ * so that the service names the right row. Buffers at most one unfinished record.
  */
 export class DelimitedCutter implements Cutter {
   readonly mediaType: Cutter['mediaType'];
@@ -63,15 +61,15 @@ export class DelimitedCutter implements Cutter {
   #form: DelimitedForm;
   /** Null until the delimiter is known. */
   #reading: Reading | null = null;
-  /** Includes its line end; null until it has been read. */
+  /** The header of each chunk with its line end; null until it has been read. */
   #header: Buffer | null = null;
   /**
-   * How many cells the first row of each chunk must have, where chunks have no header, because it cannot be written:
-   * the service takes it for the width of all. Null: they have one.
+   * If chunks cannot have a header: how many cells the first row of each chunk needs, because the service takes it for
+   * the width of all rows. Null: chunks have a header.
    */
   #width: number | null = null;
   #headerLine: number | null = null;
-  /** Bytes before this index have been looked at. */
+  /** Bytes before this index have been scanned. */
   #looked = 0;
   #sawBeginning = false;
   #sawFirstLine = false;
@@ -120,14 +118,14 @@ export class DelimitedCutter implements Cutter {
       throw new MalformedFile(1, 'the file has no header: its first line must name the columns');
     if (this.#chunk.hasRest) {
       if (this.#chunk.rows === 0) this.#chunk.append(this.#header);
-      // The service says what it makes of them.
+      // Pass the bytes on: the service decides about them.
       this.#chunk.append(unread.bytes, end, unread.end);
       this.#chunk.close();
     }
     return this.#chunk.takeFull();
   }
 
-  /** Reads what stands before the header, and finds out the delimiter. False while more bytes are needed. */
+  /** Reads everything before the header, and determines the delimiter. False while more bytes are needed. */
   #begin(isEnd: boolean): boolean {
     if (this.#reading !== null) return true;
     if (!this.#skipByteOrderMark(isEnd) || !this.#readFirstLine(isEnd)) return false;
@@ -160,7 +158,9 @@ export class DelimitedCutter implements Cutter {
     return true;
   }
 
-  /** A first line such as `sep=;` names the delimiter, and is no header. False while more bytes are needed. */
+  /**
+   * Reads a first line such as `sep=;`, which names the delimiter and is no header. False while more bytes are needed.
+   */
   #readFirstLine(isEnd: boolean): boolean {
     if (this.#sawFirstLine) return true;
     const unread = this.#unread;
@@ -193,7 +193,7 @@ export class DelimitedCutter implements Cutter {
     });
   }
 
-  /** Adds a record from `start` to `end`; its line end extends to `next`. Blank lines are skipped. */
+  /** Adds the record from `start` to `end`. Its line end extends to `next`. Blank lines are skipped. */
   #addRecord(start: number, end: number, next: number): void {
     if (end === start) return;
     const unread = this.#unread;
@@ -217,13 +217,15 @@ export class DelimitedCutter implements Cutter {
   #refuseLongCell(start: number, end: number): void {
     const unread = this.#unread;
     const splitter = new RecordSplitter(unread.bytes.toString('utf8', start, end), this.#reading!.dialect);
-    // What is wrong with the record says the service.
+    // The service reports the mistake in the record.
     if (!splitter.read(0, true)) return;
     const cell = splitter.cells.findIndex((text) => Buffer.byteLength(text) > cellBytesMax);
     if (cell !== -1) throw new MalformedFile(unread.lineOf(start), longCell(cell));
   }
 
-  /** What makes the first row of a chunk as wide as the first line of the file, in a dialect without quotes. */
+  /**
+   * Delimiters that make the first row of a chunk as wide as the first line of the file, in a dialect without quotes.
+   */
   #missingCells(start: number, end: number, width: number): Buffer {
     const { delimiter } = this.#reading!.dialect;
     const cells = this.#unread.bytes.toString('utf8', start, end).split(delimiter).length;
@@ -241,8 +243,8 @@ export class DelimitedCutter implements Cutter {
     const written = splitter.read(0, true) ? this.#nameColumns(splitter.cells) : null;
     requireShort(this.#form);
     if (written === null && this.#width !== null) return Buffer.alloc(0);
-    // As the first line of a chunk it would name the delimiter, or begin with a byte order mark. Behind a blank line it
-    // is a header, as in the file.
+    // As the first line of a chunk, this header would name the delimiter or begin with a byte order mark. After a blank
+    // line it is a header, as in the file.
     const meansMore = delimiterNamedBy(written ?? text, dialect) !== null || (written ?? text).startsWith('\ufeff');
     return Buffer.concat([
       Buffer.from(meansMore ? '\n' : ''),
@@ -251,13 +253,16 @@ export class DelimitedCutter implements Cutter {
     ]);
   }
 
-  /** Finds out which columns the cells of the first line mean. The header if it is another line than the first. */
+  /**
+   * Finds the columns that the cells of the first line mean. Returns the header for the chunks if it differs from the
+   * first line.
+   */
   #nameColumns(cells: readonly string[]): string | null {
     const { columnsOf } = this.#options;
     const { dialect } = this.#reading!;
     if (this.#form.header === 'absent') {
-      // The rows of each chunk have as many columns as the first line of the file: the first of the chunk may have
-      // fewer cells.
+      // The rows of each chunk must have as many columns as the first line of the file, but the first row of a chunk
+      // may have fewer cells.
       const { names, form } = withShortForm({ names: cells.map((_, at) => `column_${at + 1}`), form: this.#form });
       const line = headerLineIn(names, dialect);
       if (line === null) this.#width = cells.length;
@@ -274,10 +279,7 @@ export class DelimitedCutter implements Cutter {
     return line;
   }
 
-  /**
-   * Refuses a record that is too long, or whose last quote is never closed; reports the first mistake in it if there is
-   * one.
-   */
+  /** Refuses a record that is too long or has an unclosed quote. Reports the first mistake in it, if there is one. */
   #refuse(start: number, end: number): never {
     const unread = this.#unread;
     const line = unread.lineOf(start);

@@ -1,23 +1,23 @@
-/** Recognises what stands between the cells of a file. */
+/** Detects the delimiter of a file. */
 import type { DelimitedForm } from '../../src/language/formats/delimited-form.ts';
 import { delimiters, type Delimiter } from '../../src/language/formats/delimited-records.ts';
 import { conflictIn, dialectOf, type Dialect } from '../../src/language/formats/dialect.ts';
 import { RecordSplitter } from '../../src/language/formats/record-splitter.ts';
 
-/** By how many lines of the beginning of a file its delimiter is recognised, and how many bytes at most. */
+/** How much of the beginning of a file is used to detect its delimiter: at most so many lines and bytes. */
 const sample = { lines: 100, bytes: 64 * 1024 };
 const lineFeed = 10;
 const carriageReturn = 13;
 
 /**
- * Where the beginning ends by which the delimiter of a text is recognised; null while more bytes are needed. It is the
- * same however the bytes arrive.
- * @param end of the bytes that have arrived
+ * The end of the sample from which the delimiter is detected; null while more bytes are needed. The sample does not
+ * depend on the pieces in which the bytes arrive.
+ * @param end the end of the bytes that have arrived
  */
 export function endOfSample(bytes: Buffer, start: number, end: number): number | null {
   const last = Math.min(end, start + sample.bytes);
   let lines = 0;
-  // Whether a carriage return ends a line, or only half of it, is known from the next byte.
+  // Only the next byte tells whether a carriage return is a line end or half of one.
   for (let at = start; at < last - 1; at += 1) {
     const isEnd = bytes[at] === lineFeed || (bytes[at] === carriageReturn && bytes[at + 1] !== lineFeed);
     if (isEnd && (lines += 1) === sample.lines) return at + 1;
@@ -26,11 +26,11 @@ export function endOfSample(bytes: Buffer, start: number, end: number): number |
 }
 
 /**
- * The delimiter with which most of the first records have as many cells as the header; of several such the one that
- * makes most cells of the header. A header such as `Preis, netto;Menge, Stk` has more commas than semicolons, but the
- * lines below have not. The comma if the header is one cell with each.
- * @param beginning of the text: the header, and as much behind it as is known
- * @param isWhole whether that is the whole text; else its last record may be cut off
+ * The delimiter with which most of the first records have as many cells as the header; if there are several, the one
+ * that gives the header most cells. (A header such as `Preis, netto;Menge, Stk` has more commas than semicolons, but
+ * the lines below do not.) The comma if every delimiter gives the header one cell.
+ * @param beginning the beginning of the text: the header, and as much after it as is known
+ * @param isWhole whether this is the whole text; if not, its last record may be incomplete
  */
 export function recogniseDelimiter(beginning: string, isWhole: boolean, form: DelimitedForm): Delimiter {
   const possible = delimiters.filter((delimiter) => conflictIn(form, delimiter) === null);
@@ -40,7 +40,7 @@ export function recogniseDelimiter(beginning: string, isWhole: boolean, form: De
   return candidates.toSorted((a, b) => b.alike - a.alike || b.cells - a.cells)[0]?.delimiter ?? ',';
 }
 
-/** How many cells the header has, and which part of the records below it has as many. */
+/** How many cells the header has, and the share of records below it that have as many. */
 function compareRecords(
   beginning: string,
   dialect: Dialect,
@@ -54,7 +54,10 @@ function compareRecords(
   return { cells: header?.length ?? 0, alike };
 }
 
-/** The cells of each record; null for one with a mistake, behind whose first line the next one is taken to begin. */
+/**
+ * The cells of each record; null for a record with a mistake. The next record then begins after the first line of the
+ * broken one.
+ */
 function recordsOf(text: string, dialect: Dialect): (string[] | null)[] {
   const records: (string[] | null)[] = [];
   let splitter = new RecordSplitter(text, dialect);

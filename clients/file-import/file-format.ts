@@ -1,10 +1,10 @@
-/** File formats of import and export, and how a file name's extension determines them. */
+/** File formats of import and export, and how the extension of a file name determines them. */
 
-/** Texts, which export writes too. */
+/** Text formats. Export writes them too. */
 export const textFormats = ['csv', 'tsv', 'json', 'ndjson'] as const;
 export type TextFormat = (typeof textFormats)[number];
 
-/** `xlsx` is a workbook of Excel, also one with macros. */
+/** `xlsx`: a workbook of Excel, with or without macros. */
 export const formats = [...textFormats, 'xlsx'] as const;
 export type Format = (typeof formats)[number];
 

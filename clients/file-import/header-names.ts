@@ -1,16 +1,16 @@
 /**
- * What a chunk of CSV or TSV says of its columns, in its header and in its URL. A URL has little room: services and
- * proxies refuse a long one, whatever it says.
+ * The names and IDs of columns in chunks of CSV and TSV: in the header or in the URL. A URL has little room, because
+ * services and proxies refuse long ones.
  */
 import { columnIdsOf } from '../../src/language/formats/delimited-header.ts';
 import { formParameters, type DelimitedForm } from '../../src/language/formats/delimited-form.ts';
 import type { Dialect } from '../../src/language/formats/dialect.ts';
 import { MalformedFile } from './malformed-file.ts';
 
-/** From so many bytes on, the columns that names mean are written into the header, in place of the names. */
+/** Above this many bytes in the URL, the header gets the column IDs in place of the names. */
 const shortBytes = 1024;
 
-/** The most bytes that a form may take in a URL. The service reads 16 KiB of a request before its body. */
+/** Maximum of bytes of a form in a URL. The service reads 16 KiB of a request before its body. */
 const formBytesMax = 12 * 1024;
 
 /** The cells of a header, and the form of the chunks below it. */
@@ -19,12 +19,12 @@ interface NamedColumns {
   readonly form: DelimitedForm;
 }
 
-/** The same columns, with their IDs as names if it takes too much room to say which they are. */
+/** The same columns. If their IDs take too much room in a URL, the IDs become the names in the header. */
 export function withShortForm({ names, form }: NamedColumns): NamedColumns {
   const { columns, ...others } = form;
   if (columns === undefined || bytesInUrl({ columns }) < shortBytes) return { names, form };
   const ids = names.map(columnIdsOf([], columns, names));
-  // A name in another normal form than NFC would mean the column in NFC.
+  // The service reads a name in NFC, so that it would mean the column in NFC.
   const inOtherForms = ids.filter((id) => id.normalize('NFC') !== id);
   return {
     names: ids,
@@ -44,7 +44,7 @@ export function requireShort(form: DelimitedForm): void {
     .toSorted(([, a], [, b]) => b - a)[0]!;
   throw new MalformedFile(
     null,
-    `what is said of it (${longest} above all) takes ${bytes} bytes in a URL, and may take ${formBytesMax}: say it of fewer columns`,
+    `its options (${longest} above all) take ${bytes} bytes in a URL, more than ${formBytesMax}: set them for fewer columns`,
   );
 }
 
@@ -52,7 +52,7 @@ function bytesInUrl(form: DelimitedForm): number {
   return new URLSearchParams(formParameters(form)).toString().replaceAll('+', '%20').length;
 }
 
-/** Cells as a line of this dialect; null if it cannot have them: without quotes, its marks cannot be in a cell. */
+/** Cells as a line of this dialect; null if that is impossible, because without quotes no cell can contain a mark. */
 export function headerLineIn(cells: readonly string[], { delimiter, quote, escape, comment }: Dialect): string | null {
   if (quote !== null) {
     const marks = escape === null ? [quote] : [quote, escape];

@@ -1,11 +1,11 @@
 /**
- * Why an import failed, besides MalformedFile and what the service refused whatever the rows are (TablogError,
- * Unreachable).
+ * Errors of imports. An import can also throw MalformedFile, and TablogError or Unreachable if the request failed
+ * independently of its rows.
  */
 import type { TablogError } from '../typescript/src/index.ts';
 import type { PlaceInFile } from './places.ts';
 
-/** The service refused a row, or the header. */
+/** The service refused a row or the header. */
 export class RefusedRow extends Error {
   override readonly name = 'RefusedRow';
   override readonly cause: TablogError;
@@ -19,8 +19,8 @@ export class RefusedRow extends Error {
 }
 
 /**
- * The import was asked for, but no answer came (TablogError, Unreachable), or nobody waited for it (the reason of the
- * signal).
+ * The import was requested, but no answer came (`cause`: TablogError or Unreachable), or the caller stopped waiting
+ * (`cause`: the reason of the signal).
  */
 export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown';

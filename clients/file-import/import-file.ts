@@ -1,5 +1,6 @@
 /**
- * Imports a file of rows into a table: uploads it in chunks to a stash, and imports that with one request (spec 4.13).
+ * Imports a file of rows into a table: uploads it in chunks to a stash, then imports the stash with one request (spec
+ * 4.13).
  */
 import { formParameters, type DelimitedForm } from '../../src/language/formats/delimited-form.ts';
 import { notesMax } from '../../src/language/formats/row-reader.ts';
@@ -24,55 +25,57 @@ import { Places } from './places.ts';
 import { FileRemarks } from './remarks.ts';
 import type { Source } from './source.ts';
 
-/** Below this many bytes compression is not worthwhile. */
+/** Below this many bytes compression does not pay. */
 const worthwhile = 1024;
 
-/** Timeout of deleting the stash, in milliseconds; it expires by itself anyway. */
+/** Timeout of deleting the stash, in milliseconds. The stash expires anyway. */
 const removalMs = 15_000;
 
 interface FileImport {
   readonly client: Tablog;
   readonly source: Source;
   readonly format: Format;
-  /** Of the text, unless it begins with a byte order mark. */
+  /** The encoding of the text, unless it begins with a byte order mark. */
   readonly encoding: string;
   /**
-   * What a person said of CSV or TSV. The delimiter of CSV is recognised from the first records, unless it was said.
+   * The form of a CSV or TSV file, as far as the person states it. If it lacks the delimiter of CSV, the delimiter is
+   * detected from the first records.
    */
   readonly form?: DelimitedForm | undefined;
-  /** The name of the sheet of a workbook. If absent, it is the first that is not hidden. */
+  /** The name of a sheet of a workbook. By default the first one that is not hidden. */
   readonly sheet?: string | undefined;
   readonly target: ImportTarget;
   readonly onSchemaError: OnSchemaError;
   /** How many chunks are uploaded concurrently. */
   readonly parallel: number;
   readonly signal: AbortSignal;
-  /** Called if the delimiter was recognised, and is no comma. */
+  /** Called if the delimiter was detected and is not a comma. */
   readonly onRecognised: (delimiter: string) => void;
   /**
-   * Called with the names in the header of CSV or TSV: which columns of the table they mean, where a name does not mean
-   * itself.
+   * Called with the names in the header of CSV or TSV. Returns the column IDs of the table for names that differ from
+   * their ID.
    */
   readonly columnsOf?: ((names: readonly string[]) => Readonly<Record<string, string>>) | undefined;
-  /** Called with the rows uploaded so far, and the bytes of the file that they took. */
+  /** Called with the number of rows uploaded so far, and of bytes of the file that they took. */
   readonly onProgress: (rows: number, bytes: number) => void;
-  /** Called when the stash of an import that failed was deleted. */
+  /** Called when the stash of a failed import was deleted. */
   readonly onDeleted: (stashID: string) => void;
-  /** Called when a stash could not be deleted. It expires. */
+  /** Called when a stash could not be deleted. The stash expires by itself. */
   readonly onLeftOver: (stashID: string, error: Error) => void;
 }
 
 export interface ImportResult extends Imported, ChunkRemarks {
   readonly rows: number;
   /**
-   * Columns that came to be text in some chunk because of some cells, as notes name them. `readTypes` says which cells.
+   * Columns that became text in some chunk because of some cells, as the notes name them. `readTypes` finds these
+   * cells.
    */
   readonly texts: readonly string[];
 }
 
 /**
- * Deletes the stash in any case. Throws MalformedFile; RefusedRow, OutcomeUnknown, and other errors of the service
- * (TablogError, Unreachable); what the source throws; the reason of the signal.
+ * Imports a file. Deletes the stash in any case. Throws MalformedFile; RefusedRow, OutcomeUnknown and other errors of
+ * the service (TablogError, Unreachable); errors of the source; the reason of the signal.
  */
 export async function importFile(options: FileImport): Promise<ImportResult> {
   const { client, source, format, form, sheet, signal, onRecognised, columnsOf, onLeftOver } = options;
@@ -102,7 +105,7 @@ export async function importFile(options: FileImport): Promise<ImportResult> {
   }
 }
 
-/** Whether the service neither did what it was asked for, as far as is known, nor said no. */
+/** Whether the service gave no definite answer: it neither confirmed the request nor refused it. */
 function isUnanswered(error: unknown, signal: AbortSignal): boolean {
   if (error instanceof RefusedRow) return false;
   return error instanceof TablogError
@@ -118,12 +121,12 @@ async function removeStash(stash: Stash, { onDeleted, onLeftOver }: FileImport):
   );
 }
 
-/** Also if the import has been told to stop. */
+/** Deletes the stash, even if the import was told to stop. */
 function deleteStash(stash: Stash): Promise<void> {
   return stash.delete(AbortSignal.timeout(removalMs));
 }
 
-/** Throws what is no error of the service or of the time. */
+/** Returns errors of the service and timeouts. Throws any other error. */
 function leftBehindBy(error: unknown): Error {
   if (error instanceof TablogError || error instanceof Unreachable || (error as Error).name === 'TimeoutError')
     return error as Error;
@@ -137,7 +140,7 @@ interface Work {
   readonly stash: Stash;
 }
 
-/** Uploads the chunks of the file to the stash. Resolves to what the service said of them. */
+/** Uploads the chunks of the file to the stash. Resolves with the remarks of the service. */
 async function fill(
   { encoding, parallel, signal, onProgress }: FileImport,
   work: Work,
@@ -170,7 +173,7 @@ interface PlacedChunk {
   readonly body: Chunk['body'];
   readonly chunkRows: number;
   readonly serial: number;
-  /** How many bytes of the file were read for it. */
+  /** How many bytes of the file were read for this chunk. */
   readonly fileBytes: number;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Cuts JSON and NDJSON into chunks: arrays of unchanged objects of the file, each token as written. What a file is
- * shows in its first value: an array holds the rows, and so does an object if nothing follows it. Else each object is a
- * row.
+ * Cuts JSON and NDJSON into chunks: arrays of objects of the file, each token as it was written. The first value of the
+ * file tells what the file is. An array holds the rows. An object holds the rows if nothing follows it; otherwise each
+ * object is a row.
  */
 import {
   RefusedText,
@@ -33,26 +33,26 @@ type State =
   | 'line'
   | 'lineEnd'
   | 'end'
-  /** An object, whose end will show whether it is a row. */
+  /** An object. Its end will show whether it is a row. */
   | 'object'
   /** Members of the object that holds the rows. */
   | 'firstMember'
   | 'member'
   | 'nextMember';
 
-/** A member beside the rows takes at most so many bytes. */
+/** Maximum of bytes of a member beside the rows. */
 const memberBytesMax = 16 * 1024 * 1024;
 
 const [open, separator, close] = [Buffer.from('['), Buffer.from(','), Buffer.from(']')];
 
-/** Buffers unread bytes: at most one unfinished object, or one member beside the rows. */
+/** Cuts JSON and NDJSON into chunks. Buffers at most one unfinished object, or one member beside the rows. */
 export class JsonCutter implements Cutter {
   readonly mediaType = 'application/json';
   readonly form = {};
   readonly headerLine = null;
   readonly #form: 'json' | 'ndjson';
   readonly #refusesLongCells: boolean;
-  /** The member that holds the rows; null if none has been seen. */
+  /** The member that holds the rows; null if none was found. */
   #rowsKey: string | null = null;
   /** Whether the array of rows is a member of an object. */
   #isWithin = false;
@@ -60,12 +60,12 @@ export class JsonCutter implements Cutter {
   readonly #unread = new UnreadBytes();
   readonly #chunk: ChunkBuilder;
   #state: State = 'beginning';
-  /** Below this many unread bytes a new attempt is not worthwhile: the last one failed with half as many. */
+  /** Below this many unread bytes a new attempt does not pay: the last one failed with half as many. */
   #unreadMin = 0;
 
   /**
-   * `ndjson`: each object is a row, also one that nothing follows; `refusesLongCells`: whether values are refused that
-   * are longer than a row may hold.
+   * `ndjson`: each object is a row, even a single one. `refusesLongCells`: whether values that are too long for a row
+   * are refused.
    */
   constructor(form: 'json' | 'ndjson', limits: ChunkLimits = defaultChunkLimits, refusesLongCells = false) {
     this.#form = form;
@@ -105,7 +105,7 @@ export class JsonCutter implements Cutter {
     switch (this.#state) {
       case 'beginning':
       case 'start':
-        return 'has no array of objects in it';
+        return 'contains no array of objects';
       case 'row':
       case 'line':
         return 'ends in the middle of an object that begins here';
@@ -128,7 +128,7 @@ export class JsonCutter implements Cutter {
     } catch (error) {
       if (error instanceof UnfinishedText) {
         const unread = this.#unread.end - this.#unread.position;
-        // Doubling keeps the work linear in the size of the file.
+        // Double the minimum, so that the work stays linear in the size of the file.
         const bytesMax = this.#state === 'member' ? memberBytesMax : defaultRowLimits.rowBytes;
         this.#unreadMin = Math.min(2 * unread, bytesMax + 1);
         if (this.#state === 'member' && unread > memberBytesMax)
@@ -146,7 +146,7 @@ export class JsonCutter implements Cutter {
     }
   }
 
-  /** Reads until the buffer is used up. */
+  /** Reads until the buffer is empty. */
   #readAll(): void {
     const [scanner, unread] = [this.#scanner, this.#unread];
     if (this.#state === 'beginning') {
@@ -192,7 +192,7 @@ export class JsonCutter implements Cutter {
           break;
         case 'lineEnd':
           if (!unread.bytes.subarray(before, position).includes('\n')) {
-            throw new RefusedText(position, 'something follows the object in its line');
+            throw new RefusedText(position, 'the line continues after the object');
           }
           this.#goOn(position, 'line');
           break;
@@ -211,9 +211,7 @@ export class JsonCutter implements Cutter {
     this.#state = state;
   }
 
-  /**
-   * Finds out whether the object that begins at `start` is the first row. It is none if it is longer than a row may be.
-   */
+  /** Determines whether the object at `start` is the first row. An object that is longer than a row may be is none. */
   #readObject(start: number): void {
     const { bytes, end } = this.#unread;
     const text = bytes.subarray(0, end);
@@ -277,7 +275,7 @@ export class JsonCutter implements Cutter {
     if (longCell !== -1 && this.#refusesLongCells)
       throw new RefusedText(longCell, `a value must not be longer than ${defaultRowLimits.cellBytes} bytes`);
     const chunk = this.#chunk;
-    // Plus the comma before it and the closing bracket.
+    // Plus the comma before it, and the closing bracket.
     if (chunk.isFull(end - start + 2)) this.#closeChunk();
     chunk.append(chunk.rows === 0 ? open : separator);
     chunk.append(unread.bytes, start, end);
@@ -292,7 +290,7 @@ export class JsonCutter implements Cutter {
   }
 }
 
-/** A key as a note shows it: short, in ASCII and without semicolons, as the notes of the service are. */
+/** A key for a note: short, in ASCII and without semicolons, like the notes of the service. */
 function shownKey(key: string): string {
   return /^[\w$ .-]{1,60}$/.test(key) ? key : 'a member';
 }

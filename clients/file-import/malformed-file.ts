@@ -1,11 +1,11 @@
-/** The file is not valid in its format. */
+/** The file is invalid in its format. */
 export class MalformedFile extends Error {
   override readonly name = 'MalformedFile';
-  /** The line of the mistake, from 1; null if a line has no meaning. */
+  /** The line of the mistake, from 1; null if no line applies. */
   readonly line: number | null;
-  /** Begins with the cell or the key, such as `cell 3: `, if there is one. */
+  /** The mistake. It begins with the cell or the key, such as `cell 3: `, if there is one. */
   readonly reason: string;
-  /** The encoding that the text was read by, if the mistake is that it has another one. */
+  /** The encoding with which the text was read, if the mistake is that the text has another one. */
   readonly encoding: string | null;
 
   constructor(line: number | null, reason: string, encoding: string | null = null) {

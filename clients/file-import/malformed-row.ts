@@ -1,8 +1,8 @@
-/** Mistakes in rows, as the service's readers and decisions tell them, with the line of the file. */
+/** Turns mistakes in rows, as the service's code reports them, into mistakes in the file. */
 import { MalformedBody } from '../../src/language/values/malformed-body.ts';
 import { MalformedFile } from './malformed-file.ts';
 
-/** Where a message of the service begins to say more than the row. */
+/** The part of a message that names the row. */
 const behindRow = /^(?:rows|header)\[\d+\](?:: |\.)?/;
 
 /** `line`: null if the message names no place. */
@@ -10,7 +10,7 @@ export function malformedRow(message: string, line: number | null): MalformedFil
   return new MalformedFile(line, line === null ? message : message.replace(behindRow, ''));
 }
 
-/** What `read` returns. Throws MalformedFile for a MalformedBody. */
+/** Calls `read`. Turns a MalformedBody into a MalformedFile. */
 export function readingRows<T>(read: () => T, lineOf: (message: string) => number | null): T {
   try {
     return read();

@@ -1,26 +1,28 @@
-/** Which columns of a table the names in a header mean. */
+/** Matches the names in a header to the columns of a table. */
 import { rowIdKey } from '../../src/language/formats/row-id-key.ts';
 
-/** A column as the table describes it. */
+/** A column of a table. */
 export interface NamedColumn {
   readonly id: string;
   readonly displayName?: string | undefined;
 }
 
 interface MatchedColumns {
-  /** The ID of the column that a name means, by name; without names that mean themselves. */
+  /** Column IDs by name. Names that equal their ID are left out. */
   readonly columns: Readonly<Record<string, string>>;
-  /** Those of them that are display names. */
+  /** The names that are display names. */
   readonly byDisplayName: readonly string[];
 }
 
 /**
- * A name is an ID; else an ID in another normal form of Unicode; else a display name that one column alone has, unless
- * another name means that column. A name that means no column stays as it is.
+ * A name means the column with this ID; otherwise the column whose ID is the same in another normal form of Unicode;
+ * otherwise the only column with this display name, unless another name means that column. Any other name stays as it
+ * is.
  */
 export function matchColumns(names: readonly string[], table: readonly NamedColumn[]): MatchedColumns {
   const ids = new Set(table.map(({ id }) => id));
-  // Where several IDs differ in their normal form only, another form of the name means that in NFC, else the first.
+  // If several IDs differ only in their normal form, another form of the name means the ID in NFC, otherwise the first
+  // one.
   const alike = new Map(table.toReversed().map(({ id }) => [id.normalize('NFC'), id]));
   for (const id of ids) if (id.normalize('NFC') === id) alike.set(id, id);
   const columns = Object.create(null) as Record<string, string>;
@@ -33,7 +35,7 @@ export function matchColumns(names: readonly string[], table: readonly NamedColu
       continue;
     }
     taken.add(id);
-    // In a chunk, which knows no table, a name means itself in NFC.
+    // The reader of a chunk knows no table: there, a name means the ID that equals its NFC.
     if (name.normalize('NFC') !== id) columns[name] = id;
   }
   const byDisplayName = open.filter((name) => {

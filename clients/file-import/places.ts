@@ -1,12 +1,12 @@
-/** Maps places in the service's messages to places in the file: the service names rows by their index in a chunk. */
+/** Maps places in the service's messages to places in the file. The service names a row by its index in a chunk. */
 import { lineOfRow, type RowLines } from './chunk.ts';
 
-/** The beginning of such messages. */
+/** The beginning of a message that names a place. */
 const placePattern = /^(?:chunk (?<serial>[^,:\s]+)[,:] *)?(?:rows\[(?<row>\d+)\]|(?<header>header\[\d+\]))/;
 
 export interface PlaceInFile {
   readonly line: number;
-  /** Counted from 1; null for the header. */
+  /** From 1; null for the header. */
   readonly row: number | null;
 }
 
@@ -15,7 +15,7 @@ interface KnownChunk {
   readonly lines: RowLines;
 }
 
-/** The chunks of a file cut so far, with just enough to locate their rows. */
+/** The chunks that were cut so far, with just enough data to locate their rows. */
 export class Places {
   readonly #chunks: KnownChunk[] = [];
   #rows = 0;
@@ -31,15 +31,15 @@ export class Places {
     return this.#rows;
   }
 
-  /** The line in which a row of the file begins, counted from 0. */
+  /** The line in which a row of the file begins. `row`: from 0. */
   lineOf(row: number): number {
     const chunk = this.#chunks.findLast(({ rowsBefore }) => rowsBefore <= row)!;
     return lineOfRow(chunk.lines, row - chunk.rowsBefore);
   }
 
   /**
-   * The place that a message of the service is about; null if it names none.
-   * @param serial of the chunk, for messages that name rows only
+   * The place that a message of the service names; null if it names none.
+   * @param serial of the chunk, for messages that name only a row
    */
   find(message: string, serial: number | null, headerLine: number | null): PlaceInFile | null {
     const groups = placePattern.exec(message)?.groups;

@@ -1,6 +1,6 @@
 /**
- * What a file holds, by its first rows: what the service would make of them in a new table. It reads them with the
- * service's own code.
+ * Previews a file: shows what the service would make of its first rows in a new table. It reads them with the service's
+ * own code.
  */
 import type { RowBlock } from '../../src/language/formats/block-writer.ts';
 import { leftOut } from '../../src/language/formats/delimited-header.ts';
@@ -27,36 +27,37 @@ const shownRows = 20;
 
 export interface PreviewOptions {
   readonly format: Format;
-  /** Of the text, unless it begins with a byte order mark. */
+  /** The encoding of the text, unless it begins with a byte order mark. */
   readonly encoding: string;
   /**
-   * What a person said of CSV or TSV. The delimiter of CSV is recognised from the first records, unless it was said.
+   * The form of a CSV or TSV file, as far as the person states it. If it lacks the delimiter of CSV, the delimiter is
+   * detected from the first records.
    */
   readonly form?: DelimitedForm | undefined;
-  /** The name of the sheet of a workbook. If absent, it is the first that is not hidden. */
+  /** The name of a sheet of a workbook. By default the first one that is not hidden. */
   readonly sheet?: string | undefined;
   readonly onSchemaError: SchemaErrorMode;
   readonly signal: AbortSignal;
 }
 
 export interface Preview {
-  /** The one that was given or recognised; null for JSON. */
+  /** The given or detected delimiter; null for JSON. */
   readonly delimiter: string | null;
-  /** The sheets of a workbook; none of any other file. */
+  /** The sheets of a workbook; empty for other files. */
   readonly sheets: readonly SheetName[];
   readonly columns: readonly PreviewedColumn[];
-  /**
-   * The first 20 rows, with a text for each column: a string as it is, JSON of any other value; null without a value.
-   */
+  /** The first 20 rows, with one text per column: a string as it is, other values as JSON, null without a value. */
   readonly rows: readonly (readonly (string | null)[])[];
-  /** Of how many rows the types are: at most 1,000. */
+  /** From how many rows the types were inferred: at most 1,000. */
   readonly rowsRead: number;
   /**
-   * Columns of CSV and TSV that came to be text because of some of these cells, with the lines of the first of them,
-   * and what would help.
+   * Columns of CSV and TSV that became text because of some cells, with the lines of the first of these cells, and what
+   * would help.
    */
   readonly texts: readonly TextColumn[];
-  /** What was made of forms that are not by the book. That a column is left out is said only of a whole file. */
+  /**
+   * How the file was read where it does not follow the standard. Only a whole file can tell that a column is left out.
+   */
   readonly notes: readonly string[];
   /** Whether these are all rows of the file. */
   readonly isWhole: boolean;
@@ -68,7 +69,7 @@ export interface PreviewedColumn {
 }
 
 /**
- * Reads at most 1,000 rows, or 1 MiB of them. Throws MalformedFile, also where no table could be made of the rows; the
+ * Reads at most 1,000 rows or 1 MiB of them. Throws MalformedFile, also if the rows could not make a table; and the
  * reason of the signal.
  */
 export async function preview(
@@ -123,7 +124,7 @@ function readTable(
   };
 }
 
-/** Rows as the table would have them. */
+/** Rows as they would be in the table. */
 function firstRows(blocks: readonly RowBlock[], schema: TableSchema): (string | null)[][] {
   const rows: (string | null)[][] = [];
   for (const { profile, body } of blocks) {

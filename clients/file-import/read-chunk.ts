@@ -8,8 +8,9 @@ import type { Chunk, ChunkForm } from './chunk.ts';
 type ChunkRows = Pick<RowsEnd, 'blocks' | 'remarks'>;
 
 /**
- * The rows of a chunk, as the service reads them. Throws MalformedBody, also for rows that no table takes.
- * `dropsCells`: whether cells that no row may hold are left out; `texts`: watches the columns of CSV and TSV.
+ * The rows of a chunk, read as the service reads them. Throws MalformedBody, also for rows that no table could take.
+ * `dropsCells`: whether cells that no row may hold are dropped. `texts`: collects columns of CSV and TSV that become
+ * text.
  */
 export function readChunk(
   { body }: Chunk,

@@ -1,6 +1,6 @@
 /**
- * What the service would infer from a whole file, and which cells are in the way. It reads the file with the service's
- * own code.
+ * Finds the types that the service would infer from a whole file, and the cells that make a column text. It reads the
+ * file with the service's own code.
  */
 import { defaultRowLimits } from '../../src/language/formats/row-limits.ts';
 import { placeInRow } from '../../src/language/formats/row-place.ts';
@@ -19,7 +19,7 @@ import type { Source } from './source.ts';
 
 export interface FileTypes {
   readonly columns: readonly PreviewedColumn[];
-  /** Columns of CSV and TSV that came to be text because of some of their cells, with the lines of these. */
+  /** Columns of CSV and TSV that became text because of some cells, with the lines of these. */
   readonly texts: readonly TextColumn[];
   readonly rows: number;
   readonly notes: readonly string[];
@@ -27,12 +27,12 @@ export interface FileTypes {
 
 interface TypesOptions extends Omit<PreviewOptions, 'onSchemaError'> {
   readonly onSchemaError: SchemaErrorMode;
-  /** Called if the delimiter was recognised, and is no comma. */
+  /** Called if the delimiter was detected and is not a comma. */
   readonly onRecognised: (delimiter: string) => void;
 }
 
 /**
- * Reads a file to its end, in bounded memory. Throws MalformedFile, also if no table could be made of the rows; the
+ * Reads a file to its end, in bounded memory. Throws MalformedFile, also if the rows could not make a table; and the
  * reason of the signal.
  */
 export async function readTypes(

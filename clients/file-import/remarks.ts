@@ -1,4 +1,4 @@
-/** What the service said of the chunks of a file, as of one body. */
+/** Combines the service's remarks on the chunks of a file, as if the file were one body. */
 import { leftOut } from '../../src/language/formats/delimited-header.ts';
 import { notesMax } from '../../src/language/formats/row-reader.ts';
 import { becauseOfCells } from '../../src/language/formats/text-cells.ts';
@@ -18,15 +18,15 @@ export class FileRemarks {
     }
   }
 
-  /**
-   * The columns that came to be text in some chunk because of some cells, as notes name them. The rows that the notes
-   * name are those of chunks.
-   */
+  /** The columns that became text in some chunk because of some cells. (The rows in these notes are rows of chunks.) */
   get texts(): readonly string[] {
     return [...this.#texts];
   }
 
-  /** A column that was left out of some chunks, and has values in others, is not left out. */
+  /**
+   * The combined remarks. A column that was left out of some chunks but has values in others is not reported as left
+   * out.
+   */
   take(): ChunkRemarks {
     const notes = [...this.#notes].filter(
       (note) => !(note.endsWith(leftOut) && this.#notes.has(note.slice(0, -leftOut.length))),

@@ -1,10 +1,11 @@
-/** A file of a browser, or any text in memory, as a source. */
+/** Reads a file of a browser, or any text in memory. */
 import { formatOfName } from './file-format.ts';
 import { MalformedFile } from './malformed-file.ts';
 import type { Source } from './source.ts';
 
 /**
- * The file is decompressed if its name ends in `.gz`. No browser decompresses `.zst`, which is refused when it is read.
+ * The source of a file. A file whose name ends in `.gz` is decompressed. No browser decompresses `.zst`, so reading
+ * such a file fails.
  */
 export function sourceOfBlob(file: Blob & { readonly name: string }): Source {
   const { compression } = formatOfName(file.name);
@@ -27,7 +28,7 @@ export function sourceOfBlob(file: Blob & { readonly name: string }): Source {
     },
     async *pieces(signal) {
       if (compression === 'zstd')
-        throw new MalformedFile(null, 'a browser cannot read what is compressed by Zstandard: decompress it first');
+        throw new MalformedFile(null, 'a browser cannot decompress Zstandard: decompress the file first');
       yield* read(
         compression === 'gzip' ? counted(signal).pipeThrough(new DecompressionStream('gzip')) : counted(signal),
         signal,

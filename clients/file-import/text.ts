@@ -1,4 +1,4 @@
-/** The text of a file, in UTF-8 whatever its encoding is. What is no text is refused with what to do. */
+/** Converts the text of a file to UTF-8. Refuses files that are not text, and says what to do. */
 import { MalformedFile } from './malformed-file.ts';
 
 const utf8 = 'utf-8';
@@ -12,27 +12,26 @@ const byteOrderMarks: readonly (readonly [bytes: Buffer, encoding: string])[] = 
 ];
 
 /**
- * Of the older format of Excel, which a newer workbook has too if it is protected with a password; and of a zip
- * archive, which the newer one is.
+ * Signatures: of the older format of Excel, which a newer workbook also has if it is protected with a password; and of
+ * a zip archive, which every newer workbook is.
  */
 const oleSignature = Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]);
 const zipSignature = Buffer.from('PK\x03\x04', 'latin1');
 
-const isWorkbook = 'this is a workbook of Excel, not text: its format is xlsx';
+const isWorkbook = 'this is an Excel workbook, not text: its format is xlsx';
 const isOldWorkbook =
-  'this is a workbook of an older form of Excel, or one that is protected with a password: open it there, save it as .xlsx without a password, and import that';
-const isNoWorkbook = 'this is no workbook (.xlsx), which is a zip archive';
+  'this is an old Excel workbook, or one that is protected with a password: open it in Excel, save it as .xlsx without a password, and import that file';
+const isNoWorkbook = 'this is not a workbook (.xlsx), which would be a zip archive';
 const isArchive = 'this is a zip archive, not text: unpack it first';
 
 /**
- * Throws MalformedFile for the name of a workbook of an older form of Excel, which has no format that could be told
- * instead.
+ * Throws MalformedFile for the file name of a workbook in an older format of Excel, which cannot be read in any format.
  */
 export function refuseWorkbookName(file: string): void {
   if (/\.xlsb?$/i.test(file)) throw new MalformedFile(null, isOldWorkbook);
 }
 
-/** What is wrong with the first bytes of a file; null: nothing. `format`: what it is to be. */
+/** What is wrong with the first bytes of a file; null if nothing is wrong. `format`: the expected format. */
 export function signatureProblem(beginning: Uint8Array, format: 'text' | 'xlsx', file = ''): string | null {
   if (startsWith(beginning, oleSignature)) return isOldWorkbook;
   const isZip = startsWith(beginning, zipSignature);
@@ -42,8 +41,8 @@ export function signatureProblem(beginning: Uint8Array, format: 'text' | 'xlsx',
 }
 
 /**
- * The bytes of a text in UTF-8. A byte order mark counts more than the encoding that was given. Bytes that are UTF-8
- * already come as they are, unchecked. Throws MalformedFile.
+ * The bytes of a text in UTF-8. A byte order mark overrides the given encoding. Bytes in UTF-8 pass unchanged and
+ * unchecked. Throws MalformedFile.
  */
 export async function* toUtf8(
   pieces: AsyncIterable<Uint8Array>,
@@ -63,7 +62,7 @@ export async function* toUtf8(
   if (decoder) yield decode(decoder);
 }
 
-/** The first piece is long enough for any signature. */
+/** Makes the first piece long enough for any signature. */
 async function* withWholeBeginning(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   let beginning: Buffer | null = Buffer.alloc(0);
   for await (const piece of pieces) {
@@ -83,7 +82,7 @@ function startsWith(bytes: Uint8Array, beginning: Buffer): boolean {
   return beginning.every((byte, at) => bytes[at] === byte);
 }
 
-/** Without a piece: what is left at the end. */
+/** Decodes a piece; without a piece, the rest at the end. */
 function decode(decoder: Decoder, piece?: Uint8Array): Uint8Array {
   try {
     return Buffer.from(decoder.decode(piece, { stream: piece !== undefined }));

@@ -1,4 +1,4 @@
-/** The unread bytes of a file, with line numbers. */
+/** A buffer for the unread bytes of a file, with line numbers. */
 import { isUtf8 } from 'node:buffer';
 import { MalformedFile } from './malformed-file.ts';
 
@@ -6,8 +6,8 @@ const lineFeed = 10;
 const carriageReturn = 13;
 
 /**
- * Bytes from `position` to `end` of a buffer are unread, and `bytes[end]` is 0, as JsonScanner requires. Positions are
- * indexes into `bytes`; `append` may shift them all.
+ * The bytes from `position` to `end` of the buffer are unread, and `bytes[end]` is 0, as JsonScanner requires.
+ * Positions are indexes into `bytes`. `append` may shift them all.
  */
 export class UnreadBytes {
   bytes = Buffer.alloc(1);
@@ -16,9 +16,9 @@ export class UnreadBytes {
   /** The number of the line that contains `#lineAt`. */
   #line: number;
   #lineAt = 0;
-  /** Whether there was a carriage return. Without one, line feeds are looked for with less effort. */
+  /** Whether there was a carriage return. Without one, line feeds are found faster. */
   #hasReturns = false;
-  /** Whether a carriage return stands before it: a line feed there belongs to the same line end. */
+  /** Whether a carriage return precedes `#lineAt`: a line feed there belongs to the same line end. */
   #sawReturn = false;
 
   /** The number of the first line. */
@@ -35,8 +35,8 @@ export class UnreadBytes {
   }
 
   /**
-   * The number of the line that contains a byte: lines end with a line feed, a carriage return, or both. Positions must
-   * not decrease between calls.
+   * The number of the line that contains a byte. A line ends with a line feed, a carriage return, or both. Positions
+   * must not decrease between calls.
    */
   lineOf(position: number): number {
     if (this.#hasReturns) this.#countLineEnds(position);
@@ -64,7 +64,7 @@ export class UnreadBytes {
     this.#sawReturn = sawReturn;
   }
 
-  /** Throws unless these bytes are UTF-8. They must not begin or end within a character. */
+  /** Throws MalformedFile unless these bytes are UTF-8. They must not begin or end within a character. */
   requireUtf8(start: number, end: number): void {
     const bytes = this.bytes.subarray(start, end);
     if (isUtf8(bytes)) return;
@@ -77,7 +77,10 @@ export class UnreadBytes {
     }
   }
 
-  /** Moves unread bytes to the front of a buffer with room for twice as many, so that no byte is moved often. */
+  /**
+   * Moves the unread bytes to the front of a buffer with room for twice as many, so that each byte is moved only a few
+   * times.
+   */
   #makeRoom(bytes: number): void {
     this.lineOf(this.position);
     const { position, end } = this;

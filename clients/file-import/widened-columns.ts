@@ -1,6 +1,4 @@
-/**
- * Columns that a file gave another type than its reader expected: how many cells did not fit, and the first of them.
- */
+/** Finds columns to which a file gave another type than expected, and the first cells that did not fit. */
 import type { RowBlock } from '../../src/language/formats/block-writer.ts';
 import { TextCells, type TextColumn } from '../../src/language/formats/text-cells.ts';
 import { excerptOf } from '../../src/language/values/build-profile.ts';
@@ -25,13 +23,13 @@ import type { PreviewOptions } from './preview.ts';
 import { readChunk } from './read-chunk.ts';
 import type { Source } from './source.ts';
 
-/** A column, and the type that somebody expects it to have after an import. */
+/** A column, and its expected type after an import. */
 export interface ExpectedColumn {
   readonly id: string;
   readonly type: ColumnType;
   /**
-   * Whether the table had the column before the import. Otherwise the type is what the service would infer from the
-   * first rows.
+   * Whether the table had the column before the import. If not, the expected type is the one that the service would
+   * infer from the first rows.
    */
   readonly isOfTable: boolean;
 }
@@ -44,18 +42,16 @@ export interface WidenedColumn {
   /** How many cells of the file do not fit the expected type; at least one. */
   readonly cells: number;
   readonly first: WidenedCell;
-  /** The second and the third. */
+  /** The second and the third cell. */
   readonly next: readonly WidenedCell[];
-  /**
-   * What a person can say of CSV or TSV that makes values, or empty cells, of some of them. Empty: nothing is known.
-   */
+  /** Options for CSV or TSV with which some of these cells would be values, or empty. Empty: nothing would help. */
   readonly help: TextColumn['help'];
 }
 
 interface WidenedCell {
-  /** The line of the file in which its row begins. */
+  /** The line of the file in which the cell's row begins. */
   readonly line: number;
-  /** The cell's text, or its JSON text; at most 60 characters. */
+  /** The text of the cell, or its JSON; at most 60 characters. */
   readonly text: string;
 }
 
@@ -64,8 +60,8 @@ const nextCells = 2;
 export type Reading = Pick<PreviewOptions, 'format' | 'encoding' | 'form' | 'sheet' | 'signal'>;
 
 /**
- * Reads the file again if a column has another type now. Columns in the order of `expected`; none of those whose type
- * others have changed.
+ * Reads the file again if a column has another type now. Returns columns in the order of `expected`, without columns
+ * whose type others have changed.
  * @param open opens the file from its beginning
  * @param now the types of the table's columns by ID, after the import
  */
@@ -84,7 +80,7 @@ export async function findWidened(
   const cutter = cutterFor(format, { form, sheet });
   for await (const chunk of cutFile(open(), encoding, cutter, signal)) {
     let rowsBefore = 0;
-    // The import has judged these rows already. It may have left cells out.
+    // The import has checked these rows already. It may have dropped cells.
     for (const block of readChunk(chunk, cutter, true, texts).blocks) {
       for (const { id, row, text } of misfitsOf(block, changed)) {
         const known = found.get(id);
@@ -108,12 +104,12 @@ export async function findWidened(
 
 interface MisfitCell {
   readonly id: string;
-  /** From 0, in its block. */
+  /** The row in its block, from 0. */
   readonly row: number;
   readonly text: string;
 }
 
-/** Looks at each cell only in blocks in which a column has such cells: few have. */
+/** The cells that do not fit. Reads the cells only of blocks in which a column has such cells; few blocks do. */
 function* misfitsOf({ profile, body }: RowBlock, changed: ReadonlyMap<string, ExpectedColumn>): Generator<MisfitCell> {
   const mayMisfit = profile.columns.some(({ id, natural, misfits }) => {
     const column = changed.get(id);
@@ -133,8 +129,8 @@ function* misfitsOf({ profile, body }: RowBlock, changed: ReadonlyMap<string, Ex
 }
 
 /**
- * Whether a value leaves a column with the expected type. The service widens a table's column for what does not fit,
- * and infers a new one from what is natural.
+ * Whether a column with this value could have the expected type. For a column of the table, the service widens its type
+ * if a value does not fit. For a new column, it infers the type from the values.
  */
 function fits(value: Classified, { type, isOfTable }: ExpectedColumn): boolean {
   if (!isOfTable) return value.natural === null || isAtMost(value.natural, type);

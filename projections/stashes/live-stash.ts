@@ -6,7 +6,7 @@ import type { Stash } from './stash.ts';
 /** How long an ended stash is remembered, in milliseconds of log time (docs/spec/decisions.md 6). */
 export const endedStashLife = 7 * 24 * 3_600_000;
 
-/** The stash, if it can be imported and added to; else null. */
+/** The stash, if it can be imported and added to; otherwise null. */
 export function liveStash<S extends Pick<Stash, 'endedAt' | 'expiresAt'>>(
   stash: S | null,
   { time }: Pick<LogPlace, 'time'>,

@@ -9,7 +9,7 @@ import type { ChunkSize, Stash } from './stash.ts';
 
 type At = Pick<LogPlace, 'time'>;
 
-/** What a chunk adds to the counts of its stash. */
+/** The counts that a chunk adds to those of its stash. */
 type ChunkContent = Pick<ChunkSize, 'rows' | 'profiledColumns'>;
 
 type StashSize = ChunkContent & Pick<Stash, 'chunks'>;

@@ -23,8 +23,8 @@ export const batchSequence: Sequence<Batch, TableStates, TableChange> = {
 };
 
 /**
- * Guards: table, suspension, If-Match, cells. Decides the schema once, for all rows of the batch, as for the rows of
- * any other request.
+ * Guards: table, suspension, If-Match, cells. Decides the schema once, for all rows of the batch together, as for the
+ * rows of any other request.
  */
 function openBatch(states: TableStates, event: Event<Batch>, at: LogPlace): Decision<TableChange> {
   const { data } = event;
@@ -54,8 +54,8 @@ function openBatch(states: TableStates, event: Event<Batch>, at: LogPlace): Deci
   );
 }
 
-/** Decides the schema for the rows of a batch; messages name the operation of a row. */
-function decideSchemaOf(
+/** Decides the schema for the rows of a batch. Messages name the operation of a row. */
+export function decideSchemaOf(
   { operations, profile, onSchemaError: mode, limits }: Batch,
   table: Pick<Table, 'keyColumns'>,
   schema: TableSchema,
@@ -72,7 +72,7 @@ function decideSchemaOf(
   });
 }
 
-/** Each operation as the request that it would be alone. */
+/** Each operation as a single request. */
 function partsOf({ teamId, tableId, onSchemaError, limits, operations, profile: whole }: Batch): EventData[] {
   const profile = profileOfOne(whole);
   return operations.map((operation): EventData => {
@@ -99,7 +99,7 @@ function partsOf({ teamId, tableId, onSchemaError, limits, operations, profile: 
   });
 }
 
-/** The version of the table is that of the event, unless nothing changed. */
+/** The table has the version of the event, unless nothing changed. */
 function outcomeOf(
   { operations }: Batch,
   parts: readonly AppliedPart[],
@@ -134,7 +134,7 @@ function rangeOf({ version, ordinal, index }: Exclude<RowOperation, { op: 'add' 
   return { version, ordinal, first: index, count: 1 };
 }
 
-/** Rows that follow one another in their extent are one range. */
+/** Consecutive rows of an extent share one range. */
 function pushRow(ranges: RowRange[], row: RowRange): void {
   const last = ranges.at(-1);
   const follows =

@@ -1,7 +1,7 @@
 import type { Event, EventOf } from '../../src/language/events/event.ts';
 import { formatRowId } from '../../src/language/events/row-id.ts';
 import { decideSchema } from '../../src/language/values/decide-schema.ts';
-import { applyPatch, presentersOf } from '../../src/language/values/presentation.ts';
+import { applyPatch } from '../../src/language/values/presentation.ts';
 import { parseRow } from '../../src/language/values/row-text.ts';
 import { apply, refuse, refusedWith } from '../../src/log/batch/decision.ts';
 import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
@@ -45,7 +45,7 @@ export function decidePatchRow(
   const widened = decided.widened ? at.version : table.widened;
   const sent = event.body();
   const patch = parseRow(Buffer.from(sent.buffer, sent.byteOffset, sent.byteLength).toString());
-  const current = presentersOf(schema, widened)(row.form)(row.body);
+  const current = states.tables.presenters(schema, widened)(row.form)(row.body);
   const patched = applyPatch(current, patch, schema, data.onSchemaError === 'updateSchema', data.profile.rule);
   const bytes = Buffer.byteLength(patched.body);
   if (bytes > data.limits.rowBytesMax) {

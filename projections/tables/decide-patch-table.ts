@@ -12,9 +12,9 @@ import { unchangedTable } from './guards.ts';
 import { checkGivenKey, declared, endKey, fixedColumns } from './keys/table-key.ts';
 
 /**
- * Changes the name of a table, its columns and its key. Guards: table, suspension, If-Match, columns, cells, key. A patch that
- * changes nothing changes no version. Rows stay as they are stored; after other changes than of names they read
- * differently (docs/decisions/0077).
+ * Changes the name of a table, its columns and its key. Guards: table, suspension, If-Match, columns, cells, key. A
+ * patch that changes nothing changes no version. Rows stay as they are stored. After every change except one of names
+ * they read differently (docs/decisions/0077).
  */
 export function decidePatchTable(
   states: TableStates,
@@ -61,7 +61,7 @@ export function decidePatchTable(
   return apply(changes, at.version, result);
 }
 
-/** Why a change of columns is refused that the key of the table does not allow; null if it is not. */
+/** The refusal of a change of columns that the key of the table does not allow; null without one. */
 function refusalOfKeptKey(
   table: Pick<Table, 'keyColumns'>,
   { key, columnChanges }: EventOf<'TablePatchRequested'>,
@@ -78,7 +78,7 @@ function refusalOfKeptKey(
   return { type: 'request_validation_error', message };
 }
 
-/** The schema with the changes that the event asks for, at a version. */
+/** The schema with the changes of the event, at a version. */
 export function changedColumns(
   schema: TableSchema,
   { columns, columnChanges }: EventOf<'TablePatchRequested'>,
@@ -99,7 +99,7 @@ function misfitsOf(
   return tables.trial(event) ?? (tried?.version === version ? tried.misfits : null);
 }
 
-/** Why a change of types is refused: for the first of the columns with a misfit. */
+/** The refusal of a change of types: it names the first column with a misfit. */
 export function refusalOfMisfits(unsafe: readonly UnsafeChange[], misfits: readonly ColumnMisfits[]): Refusal {
   const { id, cells, rowId, value } = misfits[0]!;
   const { place, type } = unsafe.find((change) => change.id === id)!;

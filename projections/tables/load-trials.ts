@@ -1,6 +1,6 @@
 /**
- * Tries rows under other types of their columns, as all earlier events left them (docs/decisions/0077): all rows of a
- * small table, or those of a large one that have changed since the others were tried. The rows are stored
+ * Tries rows under new types of their columns, in the state that all earlier events left (docs/decisions/0077): all
+ * rows of a small table, or the rows of a large one that have changed since the others were tried. The rows are stored
  * (`Model.readsStored`), but the schema may be newer than the stored one.
  */
 import type { EventData } from '../../src/language/events/event.ts';
@@ -18,22 +18,22 @@ import { isShownAt, retainedIdAt, type TableAt } from './read/table-at.ts';
 import type { Table } from './table.ts';
 
 /**
- * How many rows are tried, how many bytes they may have, and among how many changes of rows they are looked for. These
- * numbers must not change: replay would decide differently.
+ * How many rows are tried, how many bytes they may have, and among how many changes they are searched. These numbers
+ * must not change: replay would decide differently.
  */
 const rowsMax = 2000;
 const bytesMax = 4 * 1024 * 1024;
 const changesMax = 20_000;
 
-/** Before all versions. */
+/** Below all versions. */
 const never = -1n;
 
-/** The table is a parameter, because events before this one may have changed its schema in the same transaction. */
+/** The table is a parameter, because earlier events may have changed its schema in the same transaction. */
 const tried: TableAt = { id: '$1', generation: '$2', widened: '$3::int8' };
 const since = '$4::int8';
 const isShown = isShownAt('extents', tried);
 
-/** How many rows the extents of a table have, deleted ones included, and how many were changed; both up to a limit. */
+/** How many rows the extents of a table have, including deleted ones, and how many were changed; both up to a limit. */
 const countRows: Statement<{ readonly rows: number; readonly changes: number }> = {
   name: 'count_tried_rows',
   text: `select
@@ -46,7 +46,7 @@ const countRows: Statement<{ readonly rows: number; readonly changes: number }> 
       ) few) as changes`,
 };
 
-/** A row as it is stored. */
+/** A stored row. */
 interface TriedRow {
   readonly version: bigint;
   readonly ordinal: number;
@@ -57,8 +57,8 @@ interface TriedRow {
 }
 
 /**
- * The rows that have come or changed since a version, in order. Besides later extents, only the last one before can
- * have got rows: a tail that was open then.
+ * The rows that were added or changed since a version, in order. Besides later extents, only the last extent before
+ * that version can have got rows, if it was an open tail then.
  */
 const selectRows: Statement<TriedRow> = {
   name: 'select_tried_rows',
@@ -84,14 +84,14 @@ const selectRows: Statement<TriedRow> = {
     order by extents.version, extents.ordinal, found.index limit $5::int4`,
 };
 
-/** Whether rows may have to be tried for an event. */
+/** Whether an event may need rows to be tried. */
 export function triesRows(data: EventData): boolean {
   return (
     data.type === 'TablePatchRequested' && (data.columnChanges?.change.some(({ type }) => type !== undefined) ?? false)
   );
 }
 
-/** Tries the rows for these events, unless they are too many. */
+/** Tries the rows for these events, unless there are too many. */
 export async function loadTrials({ tx, events, states: { tables: state } }: LoadingTables): Promise<void> {
   for (const event of events) {
     const { data } = event;
@@ -99,7 +99,7 @@ export async function loadTrials({ tx, events, states: { tables: state } }: Load
     const table = state.table(data.tableId);
     if (table === null || table.teamId !== data.teamId) continue;
     const schema = state.schema(table);
-    // The version counts only in the new schema, which is not needed here.
+    // The version matters only for the new schema, which is not needed here.
     const changed = changeColumns(schema, data.columnChanges, table.version, data.columnChanges.columnsMax);
     if ('refusal' in changed || changed.unsafe.length === 0) continue;
     const rows = await rowsToTry(tx, table, data.columnChanges);
@@ -115,7 +115,7 @@ export async function loadTrials({ tx, events, states: { tables: state } }: Load
   }
 }
 
-/** The rows that must be tried, so that all have been; null if they are too many, or nothing is missing. */
+/** The rows that still must be tried; null if there are too many, or none is missing. */
 async function rowsToTry(
   tx: Tx,
   { id, generation, version, schemaVersion, widened, rowBytesMax }: Table,
@@ -125,7 +125,7 @@ async function rowsToTry(
   const { rows: counts } = await tx.query(countRows, [id, generation]);
   const { rows: rowCount, changes } = counts[0]!;
   const isSmall = rowCount <= rowsMax;
-  // Of rows that fitted then only the others count, while the schema is the same.
+  // If the rows of that version fitted and the schema is still the same, only other rows must be tried.
   const areOthersFit = before !== null && before.misfits.length === 0 && schemaVersion <= before.version;
   if (!isSmall && !(areOthersFit && changes <= changesMax)) return null;
   const most = Math.min(rowsMax, Math.floor(bytesMax / Math.max(rowBytesMax, 1)));

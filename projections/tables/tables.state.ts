@@ -4,6 +4,7 @@
 import type { Event } from '../../src/language/events/event.ts';
 import { formatRowId, type RowAddress } from '../../src/language/events/row-id.ts';
 import type { ColumnMisfits } from '../../src/language/values/column-misfits.ts';
+import { presentersOf, type PresenterFor } from '../../src/language/values/presentation.ts';
 import type { TableSchema } from '../../src/language/values/table-schema.ts';
 import { PairMap } from '../../src/log/batch/pair-map.ts';
 import { UndoMap, UndoSet, type UndoJournal } from '../../src/log/batch/undo-journal.ts';
@@ -47,6 +48,7 @@ export class TablesState {
   /** The keys of rows, of tables that have one. */
   readonly keys: KeysState;
   readonly #rowIdChecks = new Map<Event, RowIdCheck>();
+  readonly #presenters = new Map<TableSchema, { readonly widened: bigint; readonly presenterFor: PresenterFor }>();
   readonly #trials = new Map<Event, readonly ColumnMisfits[]>();
 
   // The changes to store, one entry per object.
@@ -169,6 +171,19 @@ export class TablesState {
     // A row with a retained ID does not have the ID of its place.
     if (findRetainedPlace(extent.retained, id.index, 1) !== null) return null;
     return { extent, index: id.index };
+  }
+
+  /**
+   * The presenters of a schema that last widened a column at this version. A presenter keeps what it finds out about
+   * keys, so the rows of a batch share it, and it ends with the batch.
+   */
+  presenters(schema: TableSchema, widened: bigint): PresenterFor {
+    let known = this.#presenters.get(schema);
+    if (known?.widened !== widened) {
+      known = { widened, presenterFor: presentersOf(schema, widened) };
+      this.#presenters.set(schema, known);
+    }
+    return known.presenterFor;
   }
 
   // Already loaded objects.

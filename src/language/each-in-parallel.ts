@@ -6,10 +6,10 @@ interface Failure {
 }
 
 /**
- * Calls `work` for each item and its index, at most `parallel` at a time; the next item is pulled when there is room
- * for it. After a failure nothing new is started, work in flight is awaited, and the error of the first failed item in
- * order is thrown: for a file with many mistakes that is the first of them.
- * @param stop is called at the first failure, to end waiting for further items: `items` may then throw anything
+ * Calls `work` for each item and its index, with at most `parallel` calls at a time. The next item is pulled when there
+ * is room for it. After a failure nothing new is started, work in flight is awaited, and the error of the first failed
+ * item (in item order) is thrown. So a file with many mistakes reports the first one.
+ * @param stop is called at the first failure, to end the wait for further items: `items` may then throw anything
  */
 export async function eachInParallel<T>(
   items: AsyncIterable<T>,

@@ -1,27 +1,25 @@
-/** How long work holds the thread before it gives way, in milliseconds. */
+/** How long work holds the thread before it yields, in milliseconds. */
 const sliceMs = 3;
 
 /**
- * Works that wait for their next slices. All share the thread, and so this queue: one slice runs in each turn of the
- * event loop.
+ * Works that wait for their next slice. All share the thread, and therefore this queue: one slice runs in each turn of
+ * the event loop.
  */
 const waiting: (() => void)[] = [];
 
 /**
- * Splits long work into slices. Between them, requests are received and answered, and other long works have their
+ * Splits long work into slices. Between slices, requests are received and answered, and other long works get their
  * slices, first come, first served.
  */
 export class TimeSlices {
   #began = performance.now();
 
-  /**
-   * Whether the slice has been used up: then await `next`. For work that cannot afford to wait at each of its steps.
-   */
+  /** Whether the slice is used up. If so, await `next`. For work that cannot wait at every step. */
   get isOver(): boolean {
     return performance.now() - this.#began >= sliceMs;
   }
 
-  /** To be awaited between two steps of the work. */
+  /** Await it between two steps of the work. */
   async next(): Promise<void> {
     if (!this.isOver) return;
     await new Promise<void>((resolve) => {
@@ -37,7 +35,7 @@ function runFirst(): void {
   if (waiting.length > 0) setImmediate(runFirst);
 }
 
-/** Long work that yields between its steps, each of which takes a few milliseconds at most. */
+/** Long work that yields between its steps. Each step takes a few milliseconds at most. */
 export type Steps<T> = Generator<void, T, void>;
 
 /** Does all steps of a work in time slices. */
@@ -50,7 +48,7 @@ export async function inSlices<T>(steps: Steps<T>): Promise<T> {
   }
 }
 
-/** Does all steps of a work that is known to be short. */
+/** Does all steps at once, for work that is known to be short. */
 export function atOnce<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next();

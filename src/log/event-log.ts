@@ -181,7 +181,7 @@ export class LanguageTooNew extends NotAppended {
 
   constructor() {
     super(
-      'The service is being upgraded. It takes this request once all of its processes run the new version. Nothing was changed.',
+      'The service is being upgraded. It takes this request once all of its processes run the new version. This try changed nothing.',
     );
   }
 }

@@ -24,7 +24,7 @@ export class RecordsLost extends WrongLog {
   }
 }
 
-/** What a read model remembers of the log it was built from. */
+/** The read model's record of the log from which it was built. */
 export interface RememberedLog {
   /** The next offset to read. */
   readonly next: bigint;

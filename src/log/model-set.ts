@@ -72,17 +72,17 @@ export class ModelSet {
     return Object.fromEntries(this.list.map(([name, model]) => [name, model.open(newKey, journal)]));
   }
 
-  /** Opens what the models keep of the committed state. */
+  /** Opens the caches of the committed state. */
   openCommitted(): AnyStates {
     return Object.fromEntries(this.list.map(([name, model]) => [name, model.openCommitted?.() ?? null]));
   }
 
-  /** How an event is decided that consists of others; null if it does not. */
+  /** The sequence that decides an event of several parts; null for other events. */
   sequenceOf({ type }: EventData): AnySequence | null {
     return this.#sequences.get(type) ?? null;
   }
 
-  /** The parts of an event that consists of others; else the event alone. */
+  /** The parts of an event; for an event without parts, the event itself. */
   partsOf(event: Event): readonly Event[] {
     const sequence = this.sequenceOf(event.data);
     if (sequence === null) return [event];
@@ -94,7 +94,7 @@ export class ModelSet {
     return parts;
   }
 
-  /** What is to be loaded for an event: its parts and, if it is opened before them, the event itself. */
+  /** The events to load for an event: its parts and, if it is opened before them, the event itself. */
   loadedFor(event: Event): readonly Event[] {
     const parts = this.partsOf(event);
     return this.sequenceOf(event.data)?.open === undefined ? parts : [event, ...parts];
@@ -112,8 +112,8 @@ export class ModelSet {
   }
 
   /**
-   * Decides one event that does not consist of others. Throws only on bugs, and on a type that no model knows, such as
-   * one of a newer version.
+   * Decides one event without parts. Throws only on bugs, and if no model knows the type, such as that of a newer
+   * version.
    */
   decide(states: AnyStates, event: Event, at: LogPlace): Decision {
     const { type } = event.data;
@@ -156,17 +156,17 @@ export class ModelSet {
   }
 
   isRefused(states: AnyStates, data: EventData): boolean {
-    // What earlier parts change may let a later one pass.
+    // Only the first part: the changes of earlier parts may let a later one pass.
     const [first] = this.#partsOfData(data);
     return first !== undefined && this.#asked.isRefused.some((isRefused) => isRefused(states, first));
   }
 
-  /** Whether the decision of an event, which consists of no others, would look up what is not loaded. */
+  /** Whether the decision of an event, which consists of no others, would look up something that is not loaded. */
   lacks(states: AnyStates, event: Event): boolean {
     return this.#asked.lacks.some((lacks) => lacks(states, event));
   }
 
-  /** Whether everything before such an event must be stored before the event is loaded. */
+  /** Whether such an event is loaded only after everything before it is stored. */
   readsStored(data: EventData): boolean {
     return this.#partsOfData(data).some((part) => this.#asked.readsStored.some((readsStored) => readsStored(part)));
   }
@@ -176,13 +176,13 @@ export class ModelSet {
     return this.#partsOfData(data).some((part) => this.#asked.storesMuch.some((storesMuch) => storesMuch(part)));
   }
 
-  /** Whether it pays to load for such an event while it is still on its way into the log. */
+  /** Whether such an event is worth loading while it is still on its way into the log. */
   loadsAhead(data: EventData): boolean {
     return this.#partsOfData(data).some(({ type }) => this.#loadsAhead.has(type));
   }
 }
 
-/** Parts of an event, each with its own rows of the event's body. That is decompressed once, if anybody reads rows. */
+/** Parts of an event, each with its own rows of the event's body. The body is decompressed once, when rows are read. */
 function withBodies(event: Event, contents: readonly EventData[]): Event[] {
   let whole: { readonly bytes: Uint8Array; readonly ends: readonly number[] } | undefined;
   let rowsBefore = 0;
@@ -200,7 +200,7 @@ function withBodies(event: Event, contents: readonly EventData[]): Event[] {
   });
 }
 
-/** Where each of some rows ends that line feeds separate. */
+/** The end of each row, in rows that line feeds separate. */
 function splitRows(bytes: Uint8Array): { readonly bytes: Uint8Array; readonly ends: readonly number[] } {
   const ends: number[] = [];
   for (let at = bytes.indexOf(lineFeed); at >= 0; at = bytes.indexOf(lineFeed, at + 1)) ends.push(at);

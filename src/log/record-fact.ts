@@ -8,8 +8,8 @@ import { partitionOf } from './partition.ts';
 interface Fact {
   readonly data: EventData & { readonly teamId: string };
   /**
-   * Retries pass the same one. So do processes that see the same fact in the read model (`commandIdOf`): it takes
-   * effect once.
+   * A retry passes the same ID. So do processes that see the same fact in the read model (`commandIdOf`), and the event
+   * takes effect only once.
    */
   readonly commandId: string;
 }
@@ -24,7 +24,7 @@ export async function recordFact(
   await log.append(partitionOf(data.teamId, log.partitions), encodeEvent(envelope, data));
 }
 
-/** Appends several. Rejects as `EventLog.append` does, once all have been tried. */
+/** Appends several facts. Tries all of them, then rejects as `EventLog.append` does if one failed. */
 export async function recordFacts(log: EventLog, facts: readonly Fact[]): Promise<void> {
   const sent = await Promise.allSettled(facts.map(({ data, commandId }) => recordFact(log, data, commandId)));
   const failed = sent.find(({ status }) => status === 'rejected');

@@ -149,7 +149,7 @@ test.each<[string, (table: Table) => unknown, string, message: string]>([
     'the ID of another row in a patch',
     ({ rowIds: [rowID] }) => [{ op: 'patch', rowID, row: { $rowID: unknownRowId } }],
     malformed,
-    'operations[0].row.$rowID: it must be the ID of the row that is patched, or absent',
+    'operations[0].row.$rowID: must be absent, or the ID of the patched row',
   ],
   [
     'a version that is none',

@@ -83,7 +83,7 @@ test('nothing else is at that origin', async () => {
     expect([path, status, JSON.parse(body).error]).toEqual([
       path,
       404,
-      { type: 'not_found', message: 'Only files are at this address.' },
+      { type: 'not_found', message: 'This address serves only files.' },
     ]);
   }
   for (const path of ['/', '/docs', '/openapi.json', '/readyz']) expect((await ask(main, path)).status).toBe(200);

@@ -94,7 +94,7 @@ describe('a continuation', () => {
     const answer = await client().get(`${table.path}?continuation=${continuation}`);
     expect([outcomeOf(answer), answer.json.error.message]).toEqual([
       '400 request_validation_error',
-      'query.continuation: it is invalid: no page of this table gave it.',
+      'query.continuation: no page of this table has returned this continuation.',
     ]);
   });
 

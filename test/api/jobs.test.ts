@@ -232,7 +232,7 @@ describe('with an Idempotency-Key', () => {
       await client().post(table.path, [{ a: 1 }], headers),
       await client().post(table.path, [{ a: 2 }], headers),
     ];
-    const message = 'Idempotency-Key: it was used for another request.';
+    const message = 'Idempotency-Key: this key was used for another request. Use a new key.';
     const jobs = [];
     for (const { status, json } of answers) {
       // Where the first is done already, the second has no job.
@@ -283,7 +283,7 @@ describe('a job', () => {
     await sleepUntil(async () => !(await isRunning()) && !(await isRunning()), 'all is projected that was in the log');
     expect((await team.client.get(`/jobs/${idOf(lost)}`)).json.data).toEqual({
       status: 'failed',
-      error: { message: expect.stringContaining('nothing was changed') },
+      error: { message: expect.stringContaining('It changed nothing.') },
     });
     const progress = async (changes: Partial<Job>): Promise<unknown> =>
       (await team.client.get(`/jobs/${idOf(changes)}/progress`)).json.data;

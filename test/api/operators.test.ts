@@ -244,7 +244,7 @@ describe('tokens', () => {
     ]) {
       expect(await client.get('/admin/teams')).toMatchObject({
         status: 403,
-        json: { error: { type: 'forbidden', message: 'This path is for tokens of operators only.' } },
+        json: { error: { type: 'forbidden', message: 'This path needs a token of an operator.' } },
       });
       expect(outcomeOf(await client.post('/admin/teams', { name: 'mine' }))).toBe('403 forbidden');
     }
@@ -252,7 +252,12 @@ describe('tokens', () => {
       const answer = await operator.client.get(path);
       expect(answer).toMatchObject({
         status: 403,
-        json: { error: { type: 'forbidden', message: 'The token of an operator is for /admin only.' } },
+        json: {
+          error: {
+            type: 'forbidden',
+            message: 'This token belongs to an operator: it works only on paths under /admin.',
+          },
+        },
       });
       // Limits of teams are none of operators.
       expect(answer.headers.has('ratelimit')).toBe(false);

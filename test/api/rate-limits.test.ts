@@ -243,7 +243,7 @@ describe('of bytes and imports', () => {
     const refused = await client.post(table.path, bodyOf(3000));
     expect([outcomeOf(refused), refused.json.error.message]).toEqual([
       limited,
-      expect.stringMatching(/^The limit of the team is 10000 bytes in 86400 s/),
+      expect.stringMatching(/^The team is limited to 10000 bytes in 86400 s/),
     ]);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(80_000);
     expect(await sendBytes(created, 'x'.repeat(3000))).toBe(limited);

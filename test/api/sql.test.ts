@@ -214,12 +214,12 @@ test.each<[string, string, unknown]>([
   [
     'SELECT id FROM ids WHERE id = $1',
     '[9007199254740993]',
-    'parameters[0]: 9007199254740993 is an integer that a 64-bit floating-point number cannot hold exactly; send it as a text',
+    'parameters[0]: 9007199254740993 is an integer that a 64-bit floating-point number cannot hold exactly: send it as a text',
   ],
   [
     'SELECT id FROM ids WHERE id = $id',
     '{"id":-9007199254740993}',
-    'parameters.id: -9007199254740993 is an integer that a 64-bit floating-point number cannot hold exactly; send it as a text',
+    'parameters.id: -9007199254740993 is an integer that a 64-bit floating-point number cannot hold exactly: send it as a text',
   ],
   ['SELECT 1', '[1e999]', 'parameters: the number is too large to be stored'],
   ['SELECT $1 AS a, $2 AS b, $3 AS c, $4 AS d', '[4.20,1E3,-0,1e30]', [{ a: 4.2, b: 1000, c: 0, d: 1e30 }]],

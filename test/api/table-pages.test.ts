@@ -83,7 +83,7 @@ describe('of five tables', () => {
     const rows = (await other.client.get(`/tables/${id}/rows?limit=1`)).json.continuation as string;
     for (const continuation of [(await pageOf(other.client, 1)).continuation!, rows]) {
       const answer = await team.client.get(`/tables?continuation=${continuation}`);
-      expect(answer.text).toContain('query.continuation: it is invalid: no page of these tables gave it.');
+      expect(answer.text).toContain('query.continuation: no page of these tables has returned this continuation.');
       expect(answer.status).toBe(400);
     }
   });

@@ -324,7 +324,7 @@ test('a paste is checked whole before anything changes, and numbers that cannot 
   await paste(0, 'day', '2024-02-01\n01.02.2024\n2024-02-03\n');
   await page
     .locator('.notice')
-    .getByText('Line 2: 01.02.2024 is no date. Write it as in 2024-03-01. Nothing was changed.')
+    .getByText('Line 2: 01.02.2024 is not a date. Write it as in 2024-03-01. Nothing was changed.')
     .waitFor();
   await paste(2, 'day', '2024-02-01\t1\n2024-02-02\t9007199254740993\n');
   await page.locator('.notice').getByText('Line 2, column n: 9007199254740993 is not kept exactly').waitFor();
@@ -343,7 +343,7 @@ test('a paste is checked whole before anything changes, and numbers that cannot 
   await type(page, 0, 'n', '9007199254740993');
   await page
     .getByRole('dialog')
-    .getByText('9007199254740993 is not kept exactly as a number: it would become 9007199254740992.')
+    .getByText('9007199254740993 cannot be stored exactly as a number: it would become 9007199254740992.')
     .waitFor();
   await page.getByRole('button', { name: 'Keep number' }).click();
   await page.locator('.ag-header-cell[col-id=n] .ag-header-cell-filter-button').click();
@@ -478,7 +478,7 @@ test('a table that another client has renamed keeps its name, and one that anoth
   await page.getByLabel('What n is shown as').fill('mine again');
   await table.update({ columns: [{ id: 'n', displayName: 'their column' }] });
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('alert').getByText('Somebody else has given another name').waitFor();
+  await page.getByRole('alert').getByText('Somebody else has renamed the table').waitFor();
   await page.getByRole('button', { name: 'Cancel' }).click();
   expect((await table.describe()).schema.columns).toMatchObject([{ displayName: 'their column' }]);
 

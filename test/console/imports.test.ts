@@ -57,7 +57,7 @@ test('a file is shown as it is read, and becomes a table', async () => {
   await page.getByLabel('Encoding').selectOption('windows-1252');
   await firstRow(page, 'Schw;eiz');
   await page.getByRole('columnheader', { name: 'Betrag number' }).waitFor();
-  expect(await page.getByLabel('Separator').locator('option:checked').innerText()).toBe('as recognised: semicolons');
+  expect(await page.getByLabel('Separator').locator('option:checked').innerText()).toBe('detected: semicolons');
   await look(page, 'import-preview');
   await page.getByLabel('Separator').selectOption('vertical bars');
   await page
@@ -207,7 +207,7 @@ test('rows are added to the table that is shown, or put in the place of all; mis
   await start(page);
   await page.getByRole('alert').getByText('Line 3: age: "old" does not fit the column\'s type number').waitFor();
   expect(await rowsOf('people')).toEqual([{ name: 'Ann', age: 36 }]);
-  await page.getByLabel('Values that do not fit').selectOption('are left out');
+  await page.getByLabel('Values that do not fit').selectOption('leave the values out');
   await firstRow(page, 'Cy');
   await start(page);
   await imported(page, '1 value did not fit and was left out.');
@@ -270,7 +270,7 @@ test('a lost connection is waited for, and who cancels leaves nothing', async ()
   await page.getByRole('button', { name: 'Cancel the import' }).click();
   expect(new URL((await removed).url()).pathname).toBe(stash);
   expect((await removed).status()).toBe(200);
-  await page.getByText('The import was canceled. Nothing of the file was imported.').waitFor();
+  await page.getByText('The import was canceled. No rows were imported.').waitFor();
   expect(await tablog().find('canceled')).toBeUndefined();
 });
 
@@ -317,7 +317,7 @@ test('rows that somebody else has written since they were shown are replaced at 
   await start(page);
   await page
     .getByRole('alert')
-    .getByText('Somebody else has changed the table since it was shown here. Nothing was imported.')
+    .getByText('Somebody else has changed the table since this page showed it. Nothing was imported.')
     .waitFor();
   await page.getByText('All 3 rows of replaced will be replaced.').waitFor();
   expect(await rowsOf('replaced')).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);

@@ -36,7 +36,7 @@ test('an operator makes a team and tokens, sets its plan, suspends it, and sees 
   await teams.getByText('acme').waitFor();
   await page.getByRole('button', { name: 'Suspend' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
-  await page.getByText('Suspended: its requests').waitFor();
+  await page.getByText('Suspended: the service refuses its requests').waitFor();
   await teams.getByRole('link', { name: 'Activity' }).click();
   await teams.getByText('The team is suspended.').waitFor();
   await page.getByRole('button', { name: 'Resume' }).click();

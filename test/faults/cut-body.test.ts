@@ -1,4 +1,4 @@
-/** A client that goes away in the middle of a large body leaves nothing that anybody can see. */
+/** If a client goes away in the middle of a large body, nobody sees any of the body. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -52,7 +52,7 @@ test.each(['length', 'chunked'] as const)('rows of a body cut short are not adde
   }
   const head = await client.head(path);
   expect(head.version).toBe(made.version);
-  // This row comes after all that was sent of the others.
+  // This row comes after everything that was sent of the others.
   expect((await client.post(path, [{ value: 'second' }])).status).toBe(201);
   expect((await client.rows(made.json.data.tableID)).map(({ value }) => value)).toEqual(['first', 'second']);
   expect((await client.get('/tables')).text).toBe(tablesBefore);

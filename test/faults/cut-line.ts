@@ -1,14 +1,14 @@
-/** A line to a server that can be cut: a proxy on a port of its own, which stays the same when the server moves. */
+/** A line to a server that can be cut: a proxy on its own port, which stays the same when the server moves. */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** For how long what is sent to the server is on its way, in milliseconds. */
+/** How long bytes to the server are in flight, in milliseconds. */
 const latencyMs = 2;
 
 interface Connection {
   readonly near: Socket;
   readonly far: Socket;
-  /** What is on its way to the server. */
+  /** The bytes in flight to the server. */
   readonly underWay: Buffer[];
 }
 
@@ -33,7 +33,7 @@ export class CutLine {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Breaks all connections. What was under way still reaches the server, after `lateMs`; its answers are lost. */
+  /** Breaks all connections. Bytes in flight still reach the server, after `lateMs`; its answers are lost. */
   cut(lateMs: number): void {
     for (const connection of this.#connections) {
       const { near, far, underWay } = connection;

@@ -1,7 +1,4 @@
-/**
- * The service as these tests meet it: some processes on one log and one read model. How they are started stands here
- * and nowhere else.
- */
+/** The service in these tests: some processes on one log and one read model. Only this file starts them. */
 import { Client } from '../support/client.ts';
 import { createDatabase } from '../support/postgres.ts';
 import { startServer, type TestServer } from '../support/server.ts';
@@ -11,11 +8,11 @@ export interface FaultDeployment {
   /** A client of the first team for each server. */
   readonly clients: readonly Client[];
   readonly databaseUrl: string;
-  /** Stops all processes. Rejects when one does not end well. */
+  /** Stops all processes. Rejects if one does not end cleanly. */
   stop(): Promise<void>;
 }
 
-/** Starts processes on one database: on a new one, unless its URL is given. */
+/** Starts processes on one database: a new one, unless its URL is given. */
 export async function deploy(processes: number, given?: string): Promise<FaultDeployment> {
   const database = given === undefined ? await createDatabase() : { url: given, drop: async () => undefined };
   const first = await startServer({ databaseUrl: database.url });

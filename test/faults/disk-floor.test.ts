@@ -1,4 +1,4 @@
-/** A disk has less free than it must keep: what would store much is refused, and all else goes on. */
+/** A disk has less free space than it must keep: large writes are refused, and everything else goes on. */
 import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, rename, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ afterEach(async () => {
   for (const closer of closers.splice(0).toReversed()) await closer();
 });
 
-/** The URL to which an upload's bytes go is signed anew in each answer. */
+/** Each answer signs the upload URL anew. */
 const withoutSignature = (text: string): string => text.replaceAll(/\?[^"]*/g, '');
 
 const rows = (count: number): string =>
@@ -39,7 +39,7 @@ test('large bodies, chunks and uploads are refused until there is room again', a
     () => database.drop(),
   );
   const files = join(folder, 'files');
-  // The file system of /proc never has anything free.
+  // The file system of /proc never has free space.
   const moveFilesTo = async (target: string): Promise<void> => {
     await symlink(target, `${files}.new`);
     await rename(`${files}.new`, files);
@@ -129,7 +129,7 @@ test('large bodies, chunks and uploads are refused until there is room again', a
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '10']);
   const error = {
     type: 'service_unavailable',
-    message: "The service's disk has less than 1 bytes free. Nothing was changed by this try.",
+    message: "The service's disk has less than 1 bytes free. This try changed nothing.",
   };
   expect(await refused.json()).toEqual({ error });
   const errorOf = async (response: Promise<Response>): Promise<unknown> =>
@@ -148,8 +148,8 @@ test('large bodies, chunks and uploads are refused until there is room again', a
   expect(
     await errorOf(fetch(open.location, { method: 'PUT', body: 'x', headers: { 'content-type': picture.contentType } })),
   ).toEqual(error);
-  // A request with a key is answered with the outcome of its first try. If none is known, neither this answer nor its
-  // job denies that there may be one.
+  // A repeated request with a key gets the outcome of its first try. If no outcome is known, neither this answer nor
+  // its job denies that there may be one.
   for (const [at, [, write]] of keyed.entries()) expect(await seen(await write('done'))).toEqual(firsts[at]);
   expect(
     await errorOf(
@@ -167,16 +167,16 @@ test('large bodies, chunks and uploads are refused until there is room again', a
       answer.headers.get('retry-after'),
     ]).toEqual([name, 503, 'outcome_unknown', 'service_unavailable', '10']);
     expect(unknown.message).toBe(
-      `${error.message} Whether an earlier try with the same Idempotency-Key takes effect is not known yet: ` +
-        'ask for the job, or send the request again.',
+      `${error.message} An earlier try with the same Idempotency-Key may still take effect: ` +
+        'send the request again, or get the job.',
     );
     expect((await client.get(`/jobs/${answer.headers.get('job-id')}`)).json.data).toMatchObject({ status: 'running' });
   }
   expect((await client.get('/jobs')).json.data).toEqual([]);
   expect(await freeBytes()).toBe(0);
-  expect(server.output()).toContain('a disk has less free than DISK_FREE_MIN');
+  expect(server.output()).toContain('a disk has less free space than DISK_FREE_MIN');
 
-  // Small writes, reads and deletions go on, and nothing of the refused requests took effect.
+  // Small writes, reads and deletions go on, and no refused request has taken effect.
   expect((await send(`/tables/${table.id}/rows`, rows(10))).status).toBe(201);
   expect((await send(`/tables/${table.id}/rows`, inPieces(rows(10)))).status).toBe(201);
   expect((await send(`/tables/${table.id}/rows`, gzipSync(rows(10)), { 'content-encoding': 'gzip' })).status).toBe(201);
@@ -193,10 +193,10 @@ test('large bodies, chunks and uploads are refused until there is room again', a
   for (const body of [large, inPieces(large)]) expect((await send('/tables?name=large', body)).status).toBe(201);
   expect((await client.put('/stashes/stash/1', [{ n: 1 }])).status).toBe(200);
   expect(outcomeOf(await complete(client, open))).toBe('200');
-  expect(server.output()).toContain('the disks have DISK_FREE_MIN free again');
+  expect(server.output()).toContain('all disks have DISK_FREE_MIN of free space again');
 });
 
-test('when hardly anything is left for the tables, small writes are refused too, and reads and deletions go on', async () => {
+test('when hardly any space is left for the tables, small writes are also refused, and reads and deletions go on', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tablog-floor-'));
   closers.push(() => rm(folder, { recursive: true, force: true }));
   const before = await startServer({ folder });
@@ -228,19 +228,19 @@ test('when hardly anything is left for the tables, small writes are refused too,
   const error = {
     type: 'service_unavailable',
     message: expect.stringMatching(
-      /^The service's disk has less than .* free\. Nothing was changed by this try\.$/,
+      /^The service's disk has less than .* free\. This try changed nothing\.$/,
     ) as unknown,
   };
   for (const answer of answers) expect([answer.status, answer.json.error]).toEqual([503, error]);
   expect(await outcomes(keyed(again, 'done'))).toEqual(firsts);
   for (const answer of await Promise.all(keyed(again, 'new'))) expect(outcomeOf(answer)).toBe('503 outcome_unknown');
   expect((await again.post('/nowhere', [{ n: 1 }])).status).toBe(404);
-  expect(server.output()).toContain('the disk of Postgres has less free than a quarter of DISK_FREE_MIN');
+  expect(server.output()).toContain('the disk of Postgres has less free space than a quarter of DISK_FREE_MIN');
   expect((await again.delete(`/tables/${table.id}/rows/${second!.$rowID}`)).status).toBe(200);
   expect((await again.rows(table.id)).map(({ n }) => n)).toEqual([1, 4]);
 });
 
-test('a team that took more of the disk today than is left takes no more, and other teams go on', async () => {
+test('a team that has taken more of the disk today than is left is refused, and other teams go on', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tablog-share-'));
   closers.push(() => rm(folder, { recursive: true, force: true }));
   const server = await startServer({ folder, environment: { LOG_LEVEL: 'info' } });
@@ -259,11 +259,11 @@ test('a team that took more of the disk today than is left takes no more, and ot
   const keyed = (key: string): Promise<Answer> => client.patch(first!, { n: 5 }, { 'idempotency-key': key });
   const applied = await keyed('done');
 
-  // As if it had stored a petabyte today. A team that has the disk for itself may.
+  // As if it had stored a petabyte today. A team that has the disk for itself may do so.
   const day = dayOf(operator.log.now());
   await noteLogBytes(operator.database.pool, day, new Map([[id, { log: 0, tables: 1e15, files: 0 }]]));
   const untilKnown = async (): Promise<void> => {
-    // Twice the count is read: when this process notes its own next bytes, and when it asks for them.
+    // The count is read twice: when this process notes its own next bytes, and when it reads the total.
     for (let times = 0; times < 2; times += 1) {
       const before = (await readLogBytes(operator.database.pool, day, [id]))[0]!.used;
       expect((await client.patch(first!, { n: 5 })).status).toBe(200);

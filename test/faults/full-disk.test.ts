@@ -1,6 +1,6 @@
 /**
- * The disk that files are on is full for a while: what does not fit is refused and leaves nothing, and all else goes
- * on.
+ * The disk with the files is full for a while: bytes that do not fit are refused and leave nothing behind, and
+ * everything else goes on.
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -23,14 +23,14 @@ afterEach(async () => {
 });
 
 /**
- * Lets no file that this process writes grow beyond so many bytes: to it, a disk without room for more, and nobody has
- * to be root.
+ * Limits the files that this process writes to this many bytes. For the process, that is a disk without more space, and
+ * the test need not be root.
  */
 async function setRoom(pid: number, bytes: number | 'unlimited'): Promise<void> {
   await run('prlimit', [`--pid=${pid}`, `--fsize=${bytes}:`]);
 }
 
-test('bytes without room are refused, and taken in when there is room again', async () => {
+test('bytes without space are refused, and accepted when there is space again', async () => {
   const [folder, database] = await Promise.all([mkdtemp(join(tmpdir(), 'tablog-files-')), createDatabase()]);
   closers.push(
     () => rm(folder, { recursive: true, force: true }),
@@ -52,7 +52,7 @@ test('bytes without room are refused, and taken in when there is room again', as
   });
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^[1-9]\d*$/)]);
   expect(await refused.json()).toEqual({ error: { type: 'service_unavailable', message: expect.any(String) } });
-  // Several at once, and what has arrived before stays.
+  // Several at once. Bytes that arrived earlier stay.
   const outcomes = await Promise.all([empty, replaced, empty, replaced].map((one) => sendBytes(one, bytes)));
   expect(outcomes).toEqual(Array.from(outcomes, () => '503 service_unavailable'));
   expect(await readdir(join(folder, 'temporary'))).toEqual([]);
@@ -76,7 +76,7 @@ test('bytes without room are refused, and taken in when there is room again', as
   expect(Buffer.from(await (await fetch(answer.json.data.url)).arrayBuffer()).equals(bytes)).toBe(true);
 });
 
-test('a large body without room in its spool is refused, and changes nothing', async () => {
+test('a large body without space for its spool is refused, and changes nothing', async () => {
   const database = await createDatabase();
   closers.push(() => database.drop());
   const server = await startServer({ databaseUrl: database.url });
@@ -95,7 +95,7 @@ test('a large body without room in its spool is refused, and changes nothing', a
   await setRoom(server.process.pid!, 'unlimited');
   expect(outcomeOf(await client.post(path, rows))).toBe('201');
   expect(await readdir(join(server.folder, 'bodies'))).toEqual([]);
-  // Nor is a spool left open: without a name, it would take its room all the same.
+  // No spool stays open: even without a name, it would take its space.
   const opened = await Promise.all(
     (await readdir(`/proc/${server.process.pid}/fd`)).map((fd) =>
       readlink(`/proc/${server.process.pid}/fd/${fd}`).catch(() => ''),

@@ -1,6 +1,6 @@
 /**
- * With the log in Postgres: an event that nobody can project halts its partition, but neither the others nor a process
- * that starts.
+ * With the log in Postgres, an event that no process can project halts its partition, but neither the other partitions
+ * nor a process that starts.
  */
 import { afterEach, expect, test } from '@jest/globals';
 import pg from 'pg';
@@ -28,7 +28,7 @@ async function problemsOf({ url }: TestServer): Promise<string[]> {
   return data.problems ?? [];
 }
 
-test('a partition halts at an event that cannot be projected, and goes on when it can be', async () => {
+test('a partition halts at an event that cannot be projected, and goes on once the event can be projected', async () => {
   const database = await createDatabase();
   closers.push(() => database.drop());
   const sql = new pg.Client({ connectionString: database.url });
@@ -116,7 +116,7 @@ test('a partition halts at an event that cannot be projected, and goes on when i
   server = await start();
   await expectHalted();
 
-  // As a version that can project it would see it.
+  // As a version sees it that can project it.
   await sql.query(
     `update tablog_log.records set bytes = (select bytes from tablog_log.records where partition = $1
     and log_offset = $2::bigint - 1)

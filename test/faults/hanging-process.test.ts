@@ -19,7 +19,7 @@ afterAll(async () => {
   for (const closer of closers.splice(0).toReversed()) await closer();
 });
 
-/** A service with a table. From then on its appends hang, and one does already. */
+/** A service with a table. From then on its appends hang, and one already does. */
 async function startHanging(environment: Readonly<Record<string, string>>): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'tablog-hangs-'));
   closers.push(() => rm(folder, { recursive: true, force: true }));
@@ -51,8 +51,8 @@ async function launchHanging(): Promise<TestServer> {
 }
 
 /**
- * One that is left alone, and two that are told to stop, one of them while it starts: at the same time, because each
- * needs its time.
+ * One process is left alone. Two get SIGTERM, one of them while it starts. All at the same time, because each takes
+ * long.
  */
 let alone: TestServer;
 let told: TestServer;
@@ -68,7 +68,7 @@ beforeAll(async () => {
   starting.process.kill('SIGTERM');
 });
 
-test('it is not ready, names the partition, and ends itself with exit code 1', async () => {
+test('a hanging process is not ready, names the partition, and ends itself with exit code 1', async () => {
   const ended = exitCodeOf(alone);
   await expectStandstill(alone, 'an outcome, the last one was stored before offset \\d+');
   expect((await fetch(`${alone.url}/livez`)).status).toBe(200);
@@ -78,13 +78,13 @@ test('it is not ready, names the partition, and ends itself with exit code 1', a
   expect(await isPostgresRunning(alone.folder)).toBe(false);
 });
 
-test('SIGTERM ends it, and its Postgres', async () => {
+test('SIGTERM ends a hanging process and its Postgres', async () => {
   expect(await exitCodeOf(told)).toBe(1);
   expect(told.output()).toContain('gives up closing its appends to the log');
   expect(await isPostgresRunning(told.folder)).toBe(false);
 });
 
-test('SIGTERM ends it while a step of its start hangs', async () => {
+test('SIGTERM ends a process while a step of its start hangs', async () => {
   expect(await exitCodeOf(starting)).toBe(1);
   expect(starting.output()).toContain('a step of its start does not end');
 });

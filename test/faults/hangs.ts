@@ -1,6 +1,6 @@
 /**
- * To be imported before the service (`node --import`): from SIGUSR2 on, what appends to the log gets no answer any
- * more, as if a promise had been forgotten. Nothing else is harmed.
+ * Import this before the service (`node --import`). From SIGUSR2 on, appends to the log get no answer, as if a promise
+ * had been forgotten. Nothing else is affected.
  */
 import { PipelinedClient } from '../../src/storage/database/pipelined-client.ts';
 import { KafkaConnection } from '../../src/log/kafka/kafka-connection.ts';

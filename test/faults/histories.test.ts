@@ -1,4 +1,4 @@
-/** Many clients, two processes, one table: whatever they do, it is as if each write had taken place alone (spec 9). */
+/** Many clients, two processes, one table: the result is as if each write had taken place alone (spec 9). */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { scale } from '../scale.ts';
 import { findProblems } from '../support/history.ts';

@@ -1,6 +1,6 @@
 /**
- * The service and its embedded Postgres are killed together while stashes are uploaded and imported: every acknowledged
- * chunk and import is there, once, and nobody ever reads a part of an import.
+ * The service and its embedded Postgres are killed together while stashes are uploaded and imported. Every acknowledged
+ * chunk and import is there exactly once, and nobody ever reads a part of an import.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 test(
-  `imports are whole or not there, in ${kills} kills`,
+  `imports are whole or missing after ${kills} kills`,
   async () => {
     process.stderr.write(`KILLS=${kills}\n`);
     const killed = (service = await KilledService.start());

@@ -1,7 +1,7 @@
 /**
- * Clients that load stashes in chunks, several at once, and import them, while the service is killed under them; and
- * readers that look for a part of an import. A chunk is sent again until it is acknowledged, an import, under its
- * Idempotency-Key, until its outcome is known: so it is certain what each table holds in the end.
+ * Clients that load stashes in chunks, several at once, and import them, while the service is killed; and readers that
+ * look for parts of an import. A chunk is sent again until it is acknowledged, and an import, under its
+ * Idempotency-Key, until its outcome is known. So it is certain what each table holds in the end.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '../support/client.ts';
@@ -16,13 +16,13 @@ const columns = [
 const chunksAtOnce = 4;
 const rowsOfChunk = 120;
 
-/** Which loads a table may show: those from `first` to `last`, each whole. */
+/** The loads that a table may show: those from `first` to `last`, each whole. */
 interface Span {
   readonly first: number;
   readonly last: number;
 }
 
-/** One client, its table, and all that it was told of it. */
+/** One client, its table, and all answers that it got. */
 class Importer {
   readonly problems: string[] = [];
   /** How many imports were acknowledged. */
@@ -33,7 +33,7 @@ class Importer {
   readonly #random: () => number;
   readonly #counts: number[] = [];
   #tableId = '';
-  /** What is certain to be there, and what may be: while an import is under way they differ. */
+  /** The loads that are certainly there, and those that may be. They differ while an import is in flight. */
   #certain: Span = { first: 1, last: 0 };
   #possible: Span = { first: 1, last: 0 };
 
@@ -60,7 +60,7 @@ class Importer {
       const count = chunks * rowsOfChunk;
       this.#counts[load] = count;
       await this.#upload(load, chunks);
-      // Now and then all that was there is replaced, so that a page has it all.
+      // From time to time all rows are replaced, so that one page has them all.
       const overwrites = this.#certain.last - this.#certain.first >= 4;
       this.#possible = overwrites ? { first: load, last: load } : { ...this.#certain, last: load };
       const path = overwrites ? `/tables/${this.#tableId}` : `/tables/${this.#tableId}/rows`;
@@ -86,7 +86,7 @@ class Importer {
     }
   }
 
-  /** Reads the table; what it shows must be whole loads that were there, or may have been, while it was read. */
+  /** Reads the table. It must show whole loads, which were or may have been there during the read. */
   async read(): Promise<void> {
     const before = this.#certain;
     const answer = await this.#client.ask(`/tables/${this.#tableId}/rows`, {});
@@ -113,7 +113,7 @@ class Importer {
       this.problems.push(`${this.#name}: loads from ${first} on were read`);
   }
 
-  /** The chunks in any order, some at once, now and then another one first under a serial. */
+  /** Sends the chunks in any order, some at once. From time to time another chunk comes first under a serial. */
   async #upload(load: number, chunks: number): Promise<void> {
     const serials = Array.from({ length: chunks }, (_, serial) => serial).sort(() => this.#random() - 0.5);
     const send = async (serial: number, rows: readonly object[]): Promise<void> => {
@@ -143,8 +143,8 @@ class Importer {
 }
 
 /**
- * Has clients load and import, and others read, while something is done to the service. Gives what is wrong with what
- * they were told; none when all of it was true.
+ * Lets clients load and import, and others read, while `disturb` runs. Resolves to the problems in their answers; empty
+ * if all answers were true.
  */
 export async function findImportProblems(
   clients: readonly Client[],

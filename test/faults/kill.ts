@@ -1,4 +1,4 @@
-/** Ending processes as a power cut does: without a word, and together. */
+/** Ends processes as a power cut does: without warning, and together. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -9,17 +9,17 @@ import { sleepUntil, type TestServer } from '../support/server.ts';
 
 const run = promisify(execFile);
 
-/** The process ID of the embedded Postgres of a server's folder, if one runs. */
+/** The process ID of the embedded Postgres of a server's folder, if one is running. */
 export async function postmasterOf({ folder }: TestServer): Promise<number | undefined> {
   return (await findPostmaster(join(folder, 'postgres', 'cluster', 'data')))?.pid;
 }
 
-/** The server, its embedded Postgres, and all that they have started. */
+/** The server, its embedded Postgres, and all processes that they have started. */
 export async function processesOf(server: TestServer): Promise<number[]> {
   return withDescendants([server.process.pid!, (await postmasterOf(server)) ?? []].flat());
 }
 
-/** Processes, and all that they have started. */
+/** Processes, and all processes that they have started. */
 export async function withDescendants(pids: readonly number[]): Promise<number[]> {
   const found = [...pids];
   const { stdout } = await run('ps', ['-A', '-o', 'pid=,ppid=']);
@@ -44,7 +44,7 @@ export async function untilGone(pids: readonly number[]): Promise<void> {
   await sleepUntil(areGone, `the processes ${pids.join(', ')} are gone`);
 }
 
-/** Kills a server with all that belongs to it. */
+/** Kills a server with everything that belongs to it. */
 export async function killEverything(server: TestServer): Promise<void> {
   const { process: child } = server;
   const exited = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : null;

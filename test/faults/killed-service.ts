@@ -1,4 +1,4 @@
-/** A service in a folder of its own that is killed together with its embedded Postgres, again and again. */
+/** A service in its own folder that is repeatedly killed together with its embedded Postgres. */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ export class KilledService {
     return new KilledService(await startServer(launch), launch);
   }
 
-  /** The same after each start. */
+  /** The URL, which is the same after each start. */
   get url(): string {
     return this.#server.url;
   }
@@ -39,7 +39,7 @@ export class KilledService {
     return this.#server.token();
   }
 
-  /** Kills all of it at random times, and starts it again; it is ready at the end. */
+  /** Kills everything at random times, and starts it again. It is ready at the end. */
   async killRepeatedly(kills: number, random: () => number): Promise<void> {
     for (let count = 0; count < kills; count += 1) {
       await untilReady(this.#server);
@@ -51,7 +51,7 @@ export class KilledService {
     await untilReady(this.#server);
   }
 
-  /** Ends it with SIGTERM, and gives its exit code when nothing of it runs any more. */
+  /** Ends the service with SIGTERM. Resolves to its exit code when none of its processes is running. */
   async stop(): Promise<number | null> {
     const processes = await processesOf(this.#server);
     const exitCode = await this.#server.stop();
@@ -59,7 +59,7 @@ export class KilledService {
     return exitCode;
   }
 
-  /** Ends what is left of it, and removes its folder. */
+  /** Ends the remaining processes, and removes the folder. */
   async remove(): Promise<void> {
     await killEverything(this.#server);
     await rm(this.folder, { recursive: true, force: true });

@@ -1,7 +1,7 @@
 /**
- * The service is killed under load, again and again: together with its embedded Postgres, alone, or, with VICTIM,
- * always in one of these ways. What was answered is there, what was not is there wholly or not at all, what was refused
- * never happened, and versions go on rising.
+ * The service is killed under load, repeatedly: together with its embedded Postgres, alone, or, with VICTIM, always in
+ * one of these ways. Acknowledged writes are there, unanswered ones wholly or not at all, refused ones never happened,
+ * and versions go on rising.
  */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -54,12 +54,12 @@ interface KilledVictim extends Victim {
 }
 
 const victims = chooseVictims<KilledVictim>([
-  // Postgres outlives the service, which must join it then.
+  // Postgres outlives the service, which must then join it.
   { name: 'service', weight: 1, processes: async () => [server.process.pid!] },
   { name: 'everything', weight: 7, processes: () => processesOf(server) },
 ]);
 
-/** Open while the server can be asked. */
+/** Open while the server can be reached. */
 class Gate {
   #waiting = Promise.withResolvers<void>();
   #isOpen = false;
@@ -80,7 +80,7 @@ class Gate {
 }
 
 test(
-  `nothing is lost in ${kills} kills`,
+  `no acknowledged write is lost in ${kills} kills`,
   async () => {
     process.stderr.write(`KILLS=${kills} of ${victims.map(({ name }) => name).join(', ')}\n`);
     const random = randomFrom(seed);
@@ -100,7 +100,7 @@ test(
     });
 
     for (let count = 0; count < kills; count += 1) {
-      // Mostly at work, now and then while it starts.
+      // Most kills come during work, some during the start.
       const atWork = count === 0 || random() < 0.85;
       if (atWork) {
         await untilReady(server);
@@ -134,7 +134,7 @@ test(
     const outcomes = recorder.calls.flatMap(({ operation }) =>
       'outcome' in operation ? [operation.outcome.status] : [],
     );
-    // Two kills may meet no write.
+    // Two kills may happen without a write in flight.
     expect(new Set(outcomes)).toEqual(
       new Set(['applied', 'refused', ...(kills > 2 || outcomes.includes('unknown') ? ['unknown'] : [])]),
     );
@@ -148,7 +148,7 @@ test(
   limitMs(600_000),
 );
 
-test('a first start that was cut off is made up for', async () => {
+test('the next start completes a first start that was cut off', async () => {
   const random = randomFrom(seed);
   for (let round = 0; round < 4; round += 1) {
     server = await launchServer({ folder });

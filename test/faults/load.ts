@@ -1,12 +1,12 @@
 /** Clients that work on a recorded table as fast as they are answered. */
 import type { RecordedTable } from './recorded-table.ts';
 
-/** How often each step is taken, in relation to the others. */
+/** How often each step is taken, relative to the others. */
 export type Mix = Readonly<Partial<Record<LoadStep, number>>>;
 
 type LoadStep = keyof typeof steps;
 
-/** Random numbers from 0 to 1 that are the same for the same seed (the generator is known as mulberry32). */
+/** Random numbers from 0 to 1 that are the same for the same seed (the generator mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -20,16 +20,16 @@ export function randomFrom(seed: number): () => number {
 interface Worker {
   readonly table: RecordedTable;
   readonly random: () => number;
-  /** Rows that all clients fight for. */
+  /** Rows that all clients change. */
   readonly contended: readonly string[];
-  /** Rows that this one added and nobody deletes but it. */
+  /** Rows that this client added and that only it deletes. */
   readonly own: string[];
 }
 
 const wide = 'x'.repeat(1000);
 
 const steps = {
-  /** Read, then patch with the version read. */
+  /** Reads a row, then patches it with the version that was read. */
   patch: async ({ table, random, contended }: Worker) => {
     const row = contended[Math.floor(random() * contended.length)]!;
     const version = await table.read(row);
@@ -38,11 +38,11 @@ const steps = {
   add: async ({ table, random, own }: Worker) => {
     own.push(...(await table.add(1 + Math.floor(random() * 5))));
   },
-  /** As many rows as travel in a block of their own. */
+  /** As many rows as need a block of their own. */
   addBlock: async ({ table, own }: Worker) => {
     own.push(...(await table.add(1000)).slice(0, 3));
   },
-  /** More bytes than a block holds. */
+  /** More bytes than a block can hold. */
   addBody: async ({ table, own }: Worker) => {
     own.push(...(await table.add(700, { padding: wide })).slice(0, 3));
   },
@@ -50,7 +50,7 @@ const steps = {
     const large = random() < 0.5;
     await table.add(large ? 700 : 3, { ...(large ? { padding: wide } : {}), extra: { size: 'not a number' } });
   },
-  /** Alone, with its version, or against a patch. */
+  /** Deletes a row: alone, with its version, or against a patch. */
   delete: async ({ table, random, own }: Worker) => {
     const row = own.splice(Math.floor(random() * own.length), 1)[0];
     if (row === undefined) return;
@@ -77,7 +77,7 @@ const steps = {
   },
 };
 
-/** Takes steps for as long as `goesOn` resolves with true. */
+/** Takes steps as long as `goesOn` resolves to true. */
 export async function work(
   table: RecordedTable,
   contended: readonly string[],

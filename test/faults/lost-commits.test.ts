@@ -1,7 +1,7 @@
 /**
- * Postgres goes on from an old copy of its disk, and does not know that there was more. What is gone is gone, but no
- * version, ETag or row ID that was given out means another thing afterwards. promoted-standby.test.ts has the losses
- * that Postgres knows of.
+ * Postgres restarts from an old copy of its disk, and does not know that there was more. Lost data is gone, but no
+ * issued version, ETag or row ID means something else afterwards. promoted-standby.test.ts has the losses that Postgres
+ * knows of.
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -35,7 +35,7 @@ async function start(folder: string): Promise<EmbeddedPostgres> {
   return startEmbeddedPostgres({ folder, log: () => undefined });
 }
 
-/** Two processes on a Postgres that was copied when they had just begun. */
+/** Two processes on a Postgres that was copied just after they had started. */
 async function deployOnCopied(): Promise<Lossy> {
   const folder = await mkdtemp(join(tmpdir(), 'tablog-lost-'));
   closers.push(() => rm(folder, { recursive: true, force: true }));
@@ -72,14 +72,14 @@ function portOf({ url }: EmbeddedPostgres): number {
   return Number(new URL(url).port);
 }
 
-/** Repeats a write until it is taken. */
+/** Repeats a write until it is accepted. */
 async function untilTaken<T extends { readonly status: number }>(write: () => Promise<T>): Promise<T> {
   let answer: T | undefined;
   await sleepUntil(async () => (answer = await write()).status < 300, 'the write is taken');
   return answer!;
 }
 
-test('processes start anew, and versions and row IDs rise above those that are lost', async () => {
+test('processes restart, and versions and row IDs rise above the lost ones', async () => {
   const {
     servers,
     clients: [one, other],
@@ -94,7 +94,7 @@ test('processes start anew, and versions and row IDs rise above those that are l
     const patched = await other!.send(`${path}/${rowIDs[0]}`, { method: 'PATCH', body: { n } });
     versions.push(patched.version!);
   }
-  // All processes have seen how far the log went.
+  // All processes have seen the end of the log.
   await sleepUntil(
     async () => (await one!.get(`${path}/${rowIDs[0]}`)).version === versions.at(-1),
     'both have read it',
@@ -110,7 +110,7 @@ test('processes start anew, and versions and row IDs rise above those that are l
   closers.push(() => again.stop());
   const client = new Client(again.url, one!.token);
   expect((await client.get(`/tables/${tableID}`)).status).toBe(404);
-  // The same requests again, as clients would send them: none of the old names means anything of the new table.
+  // The same requests again, as clients would send them. None of the old names means anything in the new table.
   const second = await client.post('/tables', { name: 'lost', rows: [{ n: 1 }, { n: 2 }] });
   expect(outcomeOf(second)).toBe('201');
   const newPath = `/tables/${second.json.data.tableID}/rows`;

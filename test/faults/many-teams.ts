@@ -1,6 +1,6 @@
 /**
- * Twelve teams, one in each partition, that write for as long as something is done to the service. Once that is over,
- * every one of them must be answered again at every process, and have what was acknowledged.
+ * Twelve teams, one in each partition, that write while the service is disturbed. Afterwards every process must answer
+ * every one of them again, and have their acknowledged writes.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { partitionCount, partitionOf } from '../../src/log/partition.ts';
@@ -8,14 +8,16 @@ import { Client } from '../support/client.ts';
 import { sleepUntil } from '../support/server.ts';
 import { outputOf } from '../support/tablog.ts';
 
-/** How long a team may wait for its first answer after the fault, in milliseconds; follows the speed of the machine. */
+/**
+ * How long a team may wait for its first answer after the fault, in milliseconds. It follows the speed of the machine.
+ */
 const answerMs = 10_000;
 
 interface Team {
-  /** One for each process that answers requests. */
+  /** One client for each process that answers requests. */
   readonly clients: readonly Client[];
   readonly row: string;
-  /** The last values that were sent, and acknowledged. */
+  /** The last value that was sent, and the last that was acknowledged. */
   sent: number;
   acknowledged: number;
 }
@@ -30,7 +32,7 @@ export class ManyTeams {
     this.#working = Promise.all(teams.map((team) => this.#work(team)));
   }
 
-  /** Creates the teams, and has them write to each of these URLs in turn. `environment`: that of the command line. */
+  /** Creates the teams, and lets them write to each of these URLs in turn. `environment`: that of the command line. */
   static async start(urls: readonly string[], environment: Readonly<Record<string, string>>): Promise<ManyTeams> {
     const operator = new Client(
       urls[0]!,
@@ -55,7 +57,7 @@ export class ManyTeams {
     await this.#working;
   }
 
-  /** Stops the writing. Resolves to what is wrong: teams that are not answered in time, and writes that were lost. */
+  /** Stops the writing. Resolves to the problems: teams that are not answered in time, and lost writes. */
   async findProblems(): Promise<string[]> {
     await this.stop();
     const problems = await Promise.all(
@@ -100,7 +102,7 @@ async function createTable(operator: Client, id: string, urls: readonly string[]
   return { clients, row: `/tables/${tableID}/rows/${rowIDs[0]}`, sent: 0, acknowledged: 0 };
 }
 
-/** Whether the write was acknowledged. Values rise, and so the row tells which writes are there. */
+/** Whether the write was acknowledged. Values rise, so the row shows which writes are there. */
 async function write(team: Team, client: Client): Promise<boolean> {
   team.sent += 1;
   const n = team.sent;

@@ -1,13 +1,13 @@
 /**
- * A checker for histories in which Postgres lost acknowledged writes: those may be gone, but no version and no row ID
- * that was given out means another thing afterwards (ARCHITECTURE.md, invariant 6). Each value is written by one write
- * only, so it identifies that.
+ * A checker for histories in which Postgres lost acknowledged writes. These may be gone, but no issued version and no
+ * row ID means something else afterwards (ARCHITECTURE.md, invariant 6). Only one write writes each value, so the value
+ * identifies the write.
  */
 import type { Client } from '../support/client.ts';
 import type { Call } from '../support/history.ts';
 import type { Creation, Recorder } from './recorded-table.ts';
 
-/** A row of a table, as it is read in the end. */
+/** A row of a table, as it reads in the end. */
 interface FinalRow {
   readonly row: string;
   readonly value: string;
@@ -53,9 +53,7 @@ export function findSecondMeanings(
   return [...problems, ...checkHeads(calls, versions)];
 }
 
-/**
- * By value: its writer, and the row that it was written to, as far as that is known. No row ID may be given out twice.
- */
+/** By value: its writer, and the row to which it was written, as far as known. No row ID may be issued twice. */
 function collectRows(
   calls: readonly Call[],
   creations: readonly Creation[],
@@ -98,7 +96,7 @@ function collectRows(
   return { problems, writers, rows };
 }
 
-/** Checks that no version of a table was shown before the write began that has it. */
+/** Checks that no version of a table was shown before the write with that version began. */
 function checkHeads(calls: readonly Call[], versions: ReadonlyMap<bigint, Call | Creation>): string[] {
   return calls.flatMap(({ operation, returned }) => {
     if (operation.kind !== 'head') return [];

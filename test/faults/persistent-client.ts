@@ -1,15 +1,17 @@
-/** A client of processes that are killed under it. */
+/** A client of processes that are killed while they answer. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { outcomeOf, type Answer, type Client, type Send } from '../support/client.ts';
 
-/** Whether it is what fetch throws when a connection breaks; its class is another one than this file's. */
+/**
+ * Whether this is the error that fetch throws when a connection breaks. Its class is not the one of this file's realm.
+ */
 export function isBrokenConnection(error: unknown): boolean {
   return (error as Error).name === 'TypeError';
 }
 
 /**
- * Asks any of the processes, and again until it is told what became of a request. What it says twice must not happen
- * twice.
+ * Sends requests to any of the processes, and repeats each until its result is known. A repeated request must take
+ * effect only once.
  */
 export class PersistentClient {
   readonly #clients: readonly Client[];
@@ -20,7 +22,7 @@ export class PersistentClient {
     this.#random = random;
   }
 
-  /** One try; null when the connection broke before the answer was there. */
+  /** One try; null if the connection broke before the answer. */
   async ask(path: string, options: Send): Promise<Answer | null> {
     const client = this.#clients[Math.floor(this.#random() * this.#clients.length)]!;
     try {
@@ -31,7 +33,7 @@ export class PersistentClient {
     }
   }
 
-  /** Tries until there is an answer that is not "later". */
+  /** Repeats the request until the answer is not "later". */
   async untilAnswered(path: string, options: Send): Promise<Answer> {
     for (;;) {
       const answer = await this.ask(path, options);
@@ -40,7 +42,7 @@ export class PersistentClient {
     }
   }
 
-  /** Tries until it succeeds. Throws when it is refused. */
+  /** Repeats the request until it succeeds. Throws if it is refused. */
   async untilDone(path: string, options: Send): Promise<Answer> {
     const answer = await this.untilAnswered(path, options);
     if (answer.status >= 300) throw new Error(`${options.method} ${path}: ${outcomeOf(answer)} ${answer.text}`);

@@ -1,4 +1,4 @@
-/** Postgres goes away under load and comes back: requests are refused meanwhile, and what was said of them is true. */
+/** Postgres goes away under load and comes back. Meanwhile requests are refused, and all answers are true. */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ function disturbed({ clients, databaseUrl }: FaultDeployment): Disturbed {
   return { clients, verify: () => verify({ DATABASE_URL: databaseUrl }) };
 }
 
-test('all connections of the service are ended', async () => {
+test('nothing is lost when all connections of the service are ended', async () => {
   const deployment = await deploy(2);
   closers.push(() => deployment.stop());
   const operator = new pg.Client(deployment.databaseUrl);
@@ -49,7 +49,7 @@ test('all connections of the service are ended', async () => {
   expect(ended).toBeGreaterThanOrEqual(scale.cuts);
 });
 
-/** Some processes whose Postgres is at the other end of a line. */
+/** Some processes that reach their Postgres through a line. */
 async function deployBehindLine(processes: number): Promise<{ deployment: FaultDeployment; line: CutLine }> {
   const database = await createDatabase();
   closers.push(() => database.drop());
@@ -62,7 +62,7 @@ async function deployBehindLine(processes: number): Promise<{ deployment: FaultD
   return { deployment, line };
 }
 
-test('the line to Postgres is cut, so that answers to commits are lost', async () => {
+test('nothing is lost when the line to Postgres is cut, so that answers to commits are lost', async () => {
   const { deployment, line } = await deployBehindLine(2);
   await survive(disturbed(deployment), async (random) => {
     for (let times = 0; times < scale.cuts; times += 1) {
@@ -72,7 +72,7 @@ test('the line to Postgres is cut, so that answers to commits are lost', async (
   });
 });
 
-test('what was on the line when it was cut reaches Postgres late, when nobody else writes', async () => {
+test('nothing is lost when statements in flight reach Postgres after the line was cut', async () => {
   const { deployment, line } = await deployBehindLine(1);
   const client = deployment.clients[0]!;
   const { tableId, rows, recorder } = await createRecordedTable(client, 1);
@@ -91,7 +91,7 @@ test('what was on the line when it was cut reaches Postgres late, when nobody el
   expect(findProblems(await historyOf(recorder, client, tableId, rows))).toEqual([]);
 });
 
-test('Postgres is killed, and started again on another port', async () => {
+test('nothing is lost when Postgres is killed and starts again on another port', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tablog-away-'));
   closers.push(() => rm(folder, { recursive: true, force: true }));
   const start = (): Promise<EmbeddedPostgres> => startEmbeddedPostgres({ folder, log: () => undefined });
@@ -115,7 +115,7 @@ test('Postgres is killed, and started again on another port', async () => {
   });
 });
 
-test('a service whose own Postgres is killed refuses, ends with an error, and is well after its next start', async () => {
+test('a service whose own Postgres is killed refuses requests, ends with an error, and works after its next start', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tablog-away-'));
   closers.push(() => rm(folder, { recursive: true, force: true }));
   let server = await startServer({ folder });

@@ -1,7 +1,7 @@
 /**
- * The primary is killed under load and its standby promoted, with the log in Postgres. A synchronous standby has all
- * that was acknowledged. An asynchronous one may lack the last commits, but no version or row ID that was given out
- * means another thing.
+ * The primary is killed under load and its standby promoted, with the log in Postgres. A synchronous standby has
+ * everything that was acknowledged. An asynchronous one may lack the last commits, but no issued version or row ID
+ * means something else afterwards.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -38,10 +38,10 @@ interface Replicated {
   untilReady(): Promise<void>;
 }
 
-/** So long that the tests fail if a process goes on to look for outcomes where it cannot find any. */
+/** So long that the tests fail if a process goes on looking for outcomes where it cannot find any. */
 const environment = { OUTCOME_WAIT_MS: '90000' };
 
-/** Two processes on a Postgres with a standby. Nobody starts them again before the supervisor is told to watch them. */
+/** Two processes on a Postgres with a standby. Nobody restarts them before the supervisor watches them. */
 async function deployWithStandby(options: StandbyOptions): Promise<Replicated> {
   const folder = await mkdtemp(join(tmpdir(), 'tablog-standby-'));
   closers.push(() => rm(folder, { recursive: true, force: true }));
@@ -86,7 +86,7 @@ async function deployWithStandby(options: StandbyOptions): Promise<Replicated> {
 const rounds = Array.from({ length: scale.promotions }, (_, at) => at + 1);
 
 test.each(rounds)(
-  'nothing is lost when a synchronous standby is promoted (round %i)',
+  'no acknowledged write is lost when a synchronous standby is promoted (round %i)',
   async () => {
     const { places, clients, supervisor, ...replicated } = await deployWithStandby({ synchronous: true });
     supervisor.watch(places);
@@ -105,7 +105,7 @@ test.each(rounds)(
   limitMs(400_000),
 );
 
-/** Has clients write until so many more of their patches are applied. */
+/** Lets clients write until this many more of their patches are applied. */
 async function untilPatched({ calls }: Recorder, count: number): Promise<void> {
   const patches = (): number =>
     calls.filter(({ operation }) => operation.kind === 'patch' && operation.outcome.status === 'applied').length;
@@ -114,7 +114,7 @@ async function untilPatched({ calls }: Recorder, count: number): Promise<void> {
 }
 
 test.each(rounds)(
-  'no version and no row ID means two things when a standby without the last commits is promoted (round %i)',
+  'no version and no row ID has two meanings when a standby without the last commits is promoted (round %i)',
   async () => {
     const { places, clients, supervisor, ...replicated } = await deployWithStandby({ synchronous: false });
     const created = await createRecordedTable(clients[0]!, 8);

@@ -1,6 +1,6 @@
 /**
- * With the log in Postgres: an event of another process that cannot be projected holds one team, and no other of its
- * partition.
+ * With the log in Postgres, an event of another process that cannot be projected holds its team, but no other team of
+ * the partition.
  */
 import { afterEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
@@ -26,7 +26,7 @@ afterEach(async () => {
   for (const closer of closers.splice(0).toReversed()) await closer();
 });
 
-test('its neighbour goes on, also after a restart, and after the fix it has all that was held', async () => {
+test('the neighbour of a held team goes on, also after a restart, and after the fix the team has all held events', async () => {
   const { url: databaseUrl, drop } = await createDatabase();
   closers.push(drop);
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
@@ -60,7 +60,7 @@ test('its neighbour goes on, also after a restart, and after the fix it has all 
   );
   await unlucky.untilRefused();
   for (let n = 0; n < 5; n += 1) expect(outcomeOf(await lucky.patch(`second ${n}`))).toBe('200');
-  // Nobody adds to what is held.
+  // Nobody adds to the held events.
   expect(await tablog('plans', 'suspend', teamId)).toMatchObject({
     code: 1,
     stderr: expect.stringContaining(`team ${teamId} is in quarantine`),

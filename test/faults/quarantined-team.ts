@@ -1,4 +1,4 @@
-/** A team in a partition of choice, a bug that shows in its events only, and what clients and operators see of that. */
+/** A team in a chosen partition, a bug that affects only its events, and the effects that clients and operators see. */
 import { randomUUID } from 'node:crypto';
 import { expect } from '@jest/globals';
 import pg from 'pg';
@@ -21,7 +21,7 @@ interface FutureTeam {
   readonly id: string;
   readonly token: string;
   readonly partition: number;
-  /** The records that make the team and its token. */
+  /** The records that create the team and its token. */
   readonly records: readonly Uint8Array[];
 }
 
@@ -38,7 +38,10 @@ export function teamIn(partition: number | null = null): FutureTeam {
   };
 }
 
-/** A bug that shows when something of this team is stored in a table of the read model. Resolves to what repairs it. */
+/**
+ * Plants a bug that appears when something of this team is stored in a table of the read model. Resolves to a function
+ * that repairs it.
+ */
 export async function plantTableFault(url: string, table: string, teamId: string): Promise<() => Promise<void>> {
   const run = async (...statements: readonly string[]): Promise<void> => {
     const client = new pg.Client({ connectionString: url, options: `-c search_path=${readModelSchema}` });
@@ -97,7 +100,7 @@ export class Tenant {
     return (await this.client.get(`/jobs/${jobId}`)).json.data?.status;
   }
 
-  /** Waits until every process refuses its requests, and says why. */
+  /** Waits until every process refuses its requests with the reason. */
   async untilRefused(): Promise<void> {
     await sleepUntil(
       async () => (await this.outcomes()).every((outcome) => outcome === '503 service_unavailable'),
@@ -105,11 +108,11 @@ export class Tenant {
     );
     const { json, headers } = await this.client.get('/tables');
     expect(json.error.message).toMatch(
-      /^An event of the team could not be processed: since \d{4}-\d\d-\d\dT.* Nothing was changed by this try\.$/,
+      /^The service could not process an event of the team\. Since \d{4}-\d\d-\d\dT.* This try changed nothing\.$/,
     );
     expect(headers.get('retry-after')).toBe('60');
     const { log } = (await this.client.get('/activity')).json.data;
-    expect(json.error.message).toContain(`since ${log.quarantinedSince} `);
+    expect(json.error.message).toContain(`Since ${log.quarantinedSince} `);
     expect((await this.client.get('/jobs')).status).toBe(200);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The query process for filters, sorts, groups and exports dies, or has no room: queries are asked again, or told that
- * they ask too much.
+ * The query process for filters, sorts, groups and exports dies, or has no space. Queries are repeated, or refused
+ * because they need too much.
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -45,7 +45,7 @@ const count = (client: Client, { path }: Pick<MadeTable, 'path'>): Promise<Answe
 const rowsOf = (n: number): object[] =>
   Array.from({ length: n }, (_, at) => ({ n: at, text: `the text of the row ${at}` }));
 
-test('queries that are under way when their process is killed are answered by the next one', async () => {
+test('queries that are running when their process is killed are answered by the next one', async () => {
   const { server, client } = await start();
   const table = await createTable(client, rowsOf(10_000));
   expect((await count(client, table)).headers.get('tablog-count')).toBe('10000');
@@ -59,7 +59,7 @@ test('queries that are under way when their process is killed are answered by th
   expect((await count(client, table)).headers.get('tablog-count')).toBe('10001');
   expect(await engineOf(server)).not.toBe(first);
 
-  // It ends with the service, which nothing can tell it then.
+  // It ends with the service, although nothing can notify it then.
   const second = (await engineOf(server))!;
   const samples = parseMetrics(await (await fetch(`${server.url}/metrics`)).text());
   const values = ['engine_starts', 'copies', 'fills'].map((name) => sumOf(samples, `tablog_query_${name}`));
@@ -71,7 +71,7 @@ test('queries that are under way when their process is killed are answered by th
   );
 });
 
-test('a fill that is killed, and what other processes left, leave nothing', async () => {
+test('a killed fill, and files of other processes, leave nothing behind', async () => {
   const { server, client, databaseUrl } = await start();
   const table = await createTable(client, rowsOf(10_000));
   for (let n = 0; n < 5; n += 1) await client.post(table.path, rowsOf(10_000));
@@ -96,7 +96,7 @@ test('a fill that is killed, and what other processes left, leave nothing', asyn
   expect(await readdir(folder)).toEqual(['of another process']);
 });
 
-test('copies take no more than they may: those that were not asked for longest make room', async () => {
+test('copies stay within their limit: the least recently used ones make room', async () => {
   const { server, client } = await start({ QUERY_DISK_MAX: '2MiB' });
   const tables = await Promise.all(Array.from({ length: 8 }, () => createTable(client, rowsOf(10_000))));
   for (const _round of [1, 2]) {
@@ -106,7 +106,7 @@ test('copies take no more than they may: those that were not asked for longest m
       expect((await count(client, table)).headers.get('tablog-cache')).toBe('warm');
     }
   }
-  // A continuation has to give way too.
+  // A continuation must make room too.
   const { continuation } = (await count(client, tables[0]!)).json;
   for (const table of tables.slice(1)) await count(client, table);
   expect(outcomeOf(await client.get(`${tables[0]!.path}?continuation=${continuation}`))).toBe(
@@ -123,7 +123,7 @@ test('copies take no more than they may: those that were not asked for longest m
   ]);
 });
 
-test('what is added to a copy is in memory only until it has some MiB', async () => {
+test('rows added to a copy stay in memory only until they have some MiB', async () => {
   const { server, client } = await start();
   const table = await createTable(client, [{ text: 'the first' }]);
   const sizeAfter = async (texts: number): Promise<number> => {
@@ -143,7 +143,7 @@ test('what is added to a copy is in memory only until it has some MiB', async ()
   const sizes = [await sizeAfter(0), await sizeAfter(10), await sizeAfter(50)];
   expect(sizes[1]).toBe(sizes[0]);
   expect(sizes[2]).toBeGreaterThan(8 * 2 ** 20);
-  // Until then it takes room, too.
+  // Until then they take space, too.
   const samples = parseMetrics(await (await fetch(`${server.url}/metrics`)).text());
   expect(sumOf(samples, 'tablog_query_copies_bytes')).toBe(sizes[2]);
   expect(await sizeAfter(10)).toBe(sizes[2]);
@@ -151,7 +151,7 @@ test('what is added to a copy is in memory only until it has some MiB', async ()
   expect(sumOf(after, 'tablog_query_copies_bytes')).toBeGreaterThan(sizes[2]! + 2 ** 20);
 });
 
-test('without room on the disk queries are told to come later', async () => {
+test('queries without space on the disk are answered 503', async () => {
   const { server, client } = await start();
   const tables = [await createTable(client, rowsOf(10_000)), await createTable(client, rowsOf(10_000))];
   expect((await count(client, tables[0]!)).status).toBe(200);
@@ -163,10 +163,10 @@ test('without room on the disk queries are told to come later', async () => {
   expect(await engineOf(server)).toBe(engine);
 });
 
-test('a copy that is being filled is filled to its end, also if nobody waits any more', async () => {
+test('the fill of a copy runs to its end, even if nobody waits any more', async () => {
   const { server, client } = await start();
   const table = await createTable(client, rowsOf(10_000));
-  // More than is copied without a turn.
+  // More rows than are copied in one turn.
   for (let n = 0; n < 11; n += 1) await client.post(table.path, rowsOf(10_000));
   const gone = new AbortController();
   const left = fetch(`${client.url}${table.path}?filter={"and":[]}&count=exact&limit=1`, {
@@ -180,7 +180,7 @@ test('a copy that is being filled is filled to its end, also if nobody waits any
   expect([answer.headers.get('tablog-count'), answer.headers.get('tablog-cache')]).toEqual(['120000', 'warm']);
 });
 
-test('an export that is not read gives way to other tables: it breaks off, and is never taken for the whole', async () => {
+test('an export that nobody reads gives way to other tables: it breaks off, and does not look complete', async () => {
   const { client } = await start({ QUERY_DISK_MAX: '160MiB', DISK_FREE_MIN: '0' });
   // More than the buffers of all connections on the way, and it cannot be compressed. A copy has the texts twice.
   const make = async (): Promise<MadeTable> => {
@@ -199,9 +199,9 @@ test('an export that is not read gives way to other tables: it breaks off, and i
   expect((await count(client, table)).headers.get('tablog-cache')).toBe('cold');
 });
 
-test('exports that sort take their room before they write: together with the copies they have no more than they may, and say so if there is none', async () => {
+test('exports that sort reserve space before they write: together with the copies they stay within the limit, and are refused if there is none', async () => {
   const { server, client } = await start({ QUERY_DISK_MAX: '90MiB', DISK_FREE_MIN: '0' });
-  // Enough of them that the engine writes them to the file while it sorts. They cannot be compressed.
+  // Enough rows that the engine writes them to the file while it sorts. They cannot be compressed.
   const rows = (): object[] =>
     Array.from({ length: 10_000 }, (_, n) => ({ n, text: randomBytes(75).toString('base64') }));
   const { id, path } = await createTable(client, rows());
@@ -241,7 +241,7 @@ test('exports that sort take their room before they write: together with the cop
   expect(most).toBeLessThan(90 * 2 ** 20);
   for (const answer of answers)
     expect(['130000 rows', 'a file', '503 service_unavailable', 'broken']).toContain(answer);
-  // The room is given back.
+  // The space is released.
   expect(await ask('ndjson')).toBe('130000 rows');
   expect(await ask('parquet')).toBe('a file');
   expect((await stat(join(folder, (await copiesOf(server))[0]!))).size).toBeLessThan(50 * 2 ** 20);

@@ -1,4 +1,4 @@
-/** Further pages of a query are asked of the engine that gave the first, whichever process gets the request. */
+/** Later pages of a query come from the engine that gave the first, whichever process gets the request. */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -56,10 +56,10 @@ test.each([
 });
 
 test.each([
-  ['an engine that is not known', null],
-  ['one that only another machine reaches', { url: 'http://127.0.0.1:1', machine: 'elsewhere' }],
-  ['one that does not listen any more', { url: 'http://127.0.0.1:1', machine: null }],
-] as const)('not of %s', async (_name, noted) => {
+  ['an unknown engine', null],
+  ['an engine that only another machine reaches', { url: 'http://127.0.0.1:1', machine: 'elsewhere' }],
+  ['an engine that no longer listens', { url: 'http://127.0.0.1:1', machine: null }],
+] as const)('a continuation of %s is refused', async (_name, noted) => {
   const engine = randomUUID();
   const pool = new pg.Pool({ connectionString: database.url, max: 1 });
   if (noted !== null) await noteEngine(pool, { id: engine, secret: 'x', ...noted });
@@ -71,7 +71,7 @@ test.each([
   ]);
 });
 
-test('not of one whose place another has taken', async () => {
+test('a continuation is refused if another engine has replaced its engine', async () => {
   const another = createServer(
     (request, response) => void request.resume().on('end', () => response.writeHead(403).end()),
   );
@@ -91,7 +91,7 @@ test('not of one whose place another has taken', async () => {
   another.close();
 });
 
-test('a continuation is answered anew if no process holds it, or its process was killed', async () => {
+test('a continuation is refused if no process holds it, or its process was killed', async () => {
   const continuation = await firstPage(clients[1]);
   const { engine } = parseEngineContinuation(continuation)!;
   expect(outcomeOf(await pageOf(clients[0], formatEngineContinuation(engine, randomUUID())))).toBe(

@@ -1,6 +1,6 @@
 /**
- * SQL ends its process, again and again: filters, sorts, groups and exports of others never fail, and neither does the
- * SQL of other teams.
+ * SQL ends its process, repeatedly. Filters, sorts, groups and exports of others never fail, and neither does the SQL
+ * of other teams.
  */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -24,7 +24,7 @@ afterEach(async () => {
 
 interface Started {
   readonly server: TestServer;
-  /** Clients of teams of their own. */
+  /** Clients of different teams. */
   readonly clients: readonly Client[];
 }
 
@@ -56,7 +56,7 @@ async function metric({ url }: TestServer, name: string, engine: string): Promis
   );
 }
 
-/** The process for SQL that was started the n-th time, once it has got the queries that waited for it. */
+/** The n-th process for SQL, once it has received the queries that waited for it. */
 async function sqlProcess(server: TestServer, n: number): Promise<number> {
   await sleepUntil(
     async () =>
@@ -68,8 +68,8 @@ async function sqlProcess(server: TestServer, n: number): Promise<number> {
 }
 
 /**
- * Asks queries of all other kinds, again and again, until the result is called: it resolves to their outcomes, each
- * once.
+ * Sends queries of all other kinds, repeatedly, until the returned function is called. That function resolves to their
+ * distinct outcomes.
  */
 async function askNeighbour(client: Client): Promise<() => Promise<readonly string[]>> {
   const { path, id } = await createTable(
@@ -105,7 +105,7 @@ test('a crash of the process for SQL convicts the team whose SQL was alone, and 
   expect(await outcome(hostile!, 'SELECT 1')).toBe('200');
   const answer = ask(hostile!, endless);
   await sleepUntil(async () => (await outcome(victim!, 'SELECT 1')) === '200', 'SQL of others is answered beside it');
-  // Answered last, so the endless SQL has begun, and is alone.
+  // This answer comes last, so the endless SQL has begun, and is alone.
   process.kill(await sqlProcess(server, 1), 'SIGSEGV');
   expect(outcomeOf(await answer)).toBe('400 limit_exceeded');
   const refused = await ask(hostile!, 'SELECT 1');
@@ -124,7 +124,7 @@ test('the team whose SQL ends a process alone is convicted, and teams beside it 
   const answers = [a!, b!].map((client) => ask(client, endless));
   for (const client of [a!, b!]) await ask(client, 'SELECT 1');
   process.kill(await sqlProcess(server, 1), 'SIGSEGV');
-  // The SQL of one of both runs alone now.
+  // The SQL of one of the two now runs alone.
   const second = await sqlProcess(server, 2);
   const waiting = ask(other!, 'SELECT 1');
   process.kill(second, 'SIGSEGV');
@@ -138,7 +138,7 @@ test('the team whose SQL ends a process alone is convicted, and teams beside it 
   ]);
 });
 
-test('when an operator kills the SQL process, running SQL is asked again, and no team is penalised', async () => {
+test('when an operator kills the SQL process, running SQL is run again, and no team is penalised', async () => {
   const {
     server,
     clients: [client],
@@ -151,7 +151,7 @@ test('when an operator kills the SQL process, running SQL is asked again, and no
   expect(await outcome(client!, 'SELECT 1')).toBe('200');
 });
 
-/** Whether the kernel shares processors between sessions first. */
+/** Whether the kernel first shares processors between sessions. */
 const groupsSessions = existsSync('/proc/self/autogroup');
 
 /** The leader of a process's session, and the priority of the session; null: it has none. */
@@ -203,7 +203,7 @@ test('the processes have no secrets in their environment, low priority, and are 
   }
 });
 
-test('a process that cannot be started is a problem that is shown, and only its queries fail', async () => {
+test('if a process cannot be started, a problem is reported, and only its queries fail', async () => {
   const taken = createServer();
   const port = await freePort();
   await once(taken.listen(port, '127.0.0.1'), 'listening');
@@ -247,7 +247,7 @@ const hostile = [
     : []),
 ];
 
-test('hostile SQL is an error of its team, while all other queries are answered', async () => {
+test('hostile SQL fails only for its own team, and all other queries are answered', async () => {
   const { server, clients } = await start(hostile.length + 1, { QUERY_TIMEOUT_MS: '5000' });
   const victim = clients.at(-1)!;
   const stop = await askNeighbour(victim);

@@ -1,20 +1,20 @@
-/** A table whose clients write down what they do: each call with its place, and what became of it. */
+/** A table whose clients record their calls: each call with its place, and its result. */
 import type { Answer, Client, Send } from '../support/client.ts';
 import { outcomeOf } from '../support/client.ts';
 import type { BatchPart, Call, History, Operation, WriteOutcome } from '../support/history.ts';
 
-/** A table that was asked for. No two have the same name. */
+/** A requested table. No two have the same name. */
 export interface Creation {
   readonly name: string;
   readonly values: readonly string[];
-  /** The IDs of its rows, in the order of their values; empty unless it is known to be made. */
+  /** The IDs of its rows, in the order of their values; empty unless the table is known to be created. */
   readonly rows: readonly string[];
-  /** The version that it was made with; null unless it is known to be made. */
+  /** The version of its creation; null unless it is known to be created. */
   readonly version: bigint | null;
   readonly outcome: WriteOutcome['status'];
 }
 
-/** What became of the calls of all clients, in one order. */
+/** The results of the calls of all clients, in one order. */
 export class Recorder {
   readonly calls: Call[] = [];
   readonly creations: Creation[] = [];
@@ -33,7 +33,7 @@ export class Recorder {
     return this.#place;
   }
 
-  /** Places a call and its answer. What `act` gives is not recorded when it is null. */
+  /** Records the places of a call and its answer. If `act` returns null, nothing is recorded. */
   async record<T extends Operation>(client: string, act: () => Promise<T | null>): Promise<T | null> {
     const invoked = this.#nextPlace();
     const operation = await act();
@@ -50,7 +50,7 @@ export class Recorder {
   }
 }
 
-/** Answers that say "nothing happened". */
+/** Answers that mean that nothing happened. */
 const refusals: ReadonlySet<string> = new Set([
   '404 row_not_found',
   '422 column_has_invalid_value',
@@ -80,12 +80,12 @@ export class RecordedTable {
     this.#recorder = recorder;
   }
 
-  /** Values that nobody else gives a row. */
+  /** Values that no other call gives a row. */
   newValues(count: number): string[] {
     return Array.from({ length: count }, () => `${this.name}.${(this.#values += 1)}`);
   }
 
-  /** The row's version; null when there is no row, or no answer. */
+  /** The row's version; null if there is no row, or no answer. */
   async read(row: string): Promise<bigint | null> {
     const operation = await this.#recorder.record(this.name, async () => {
       const answer = await this.#send(`/${row}`);
@@ -122,7 +122,9 @@ export class RecordedTable {
     });
   }
 
-  /** The IDs of the added rows; none when they were not, or nobody knows. `extra` are columns of the last row. */
+  /**
+   * The IDs of the added rows; empty if they were not added, or that is unknown. `extra` are columns of the last row.
+   */
   async add(count: number, { padding, extra = {} }: AddOptions = {}): Promise<readonly string[]> {
     const values = this.newValues(count);
     const operation = await this.#recorder.record(this.name, async () => {
@@ -135,8 +137,8 @@ export class RecordedTable {
   }
 
   /**
-   * Patches rows and adds one in a batch, which is refused in its middle if `refused`. Returns the ID of the added row;
-   * null unless it is known to be there.
+   * Patches rows and adds one in a batch. If `refused`, the batch is refused in its middle. Resolves to the ID of the
+   * added row; null unless the row is known to be there.
    */
   async batch(rows: readonly string[], refused = false): Promise<string | null> {
     const [added, ...values] = this.newValues(rows.length + 1);
@@ -158,7 +160,7 @@ export class RecordedTable {
     return operation!.parts[0]!.row;
   }
 
-  /** Looks at some rows at one moment. */
+  /** Reads some rows at one moment. */
   async look(rows: readonly string[]): Promise<void> {
     await this.#recorder.record(this.name, async () => {
       const filter = encodeURIComponent(JSON.stringify({ column: '$rowID', op: 'in', value: rows }));
@@ -169,7 +171,7 @@ export class RecordedTable {
     });
   }
 
-  /** Makes another table. */
+  /** Creates another table. */
   async create(count: number, padding?: string): Promise<void> {
     const values = this.newValues(count);
     const body = {
@@ -192,12 +194,12 @@ export class RecordedTable {
     return this.#ask(`/tables/${this.tableId}/rows${path}`, options);
   }
 
-  /** Null when the connection broke before the answer was there. */
+  /** Null if the connection broke before the answer. */
   async #ask(path: string, options: Send): Promise<Answer | null> {
     try {
       return await this.#client.send(path, options);
     } catch (error) {
-      // What fetch throws when a connection breaks; its class is another one than this file's.
+      // The error that fetch throws when a connection breaks. Its class is not the one of this file's realm.
       if ((error as Error).name === 'TypeError') return null;
       throw error;
     }
@@ -218,7 +220,7 @@ function headersOf(ifMatch: bigint | null): Record<string, string> {
   return ifMatch === null ? {} : { 'if-match': `"${ifMatch}"` };
 }
 
-/** A new table of `count` rows, and where all that is done to it is recorded. */
+/** A new table of `count` rows, and the recorder of everything that is done to it. */
 export async function createRecordedTable(
   client: Client,
   count: number,
@@ -231,7 +233,7 @@ export async function createRecordedTable(
   return { tableId, rows, recorder };
 }
 
-/** The history of a table once nobody writes any more. The rows that were fought for are read a last time. */
+/** The history of a table once nobody writes any more. The contended rows are read a last time. */
 export async function historyOf(
   recorder: Recorder,
   client: Client,
@@ -248,7 +250,7 @@ export async function historyOf(
   };
 }
 
-/** What is wrong with the tables that were made, one sentence each. */
+/** The problems with the created tables, one sentence each. */
 export async function findCreationProblems({ creations }: Recorder, client: Client): Promise<string[]> {
   const problems: string[] = [];
   const { data } = (await client.get('/tables')).json as { data: { id: string; name: string }[] };

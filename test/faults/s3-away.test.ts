@@ -1,6 +1,4 @@
-/**
- * The S3 that files are in goes away and comes back: requests that need it are told to come later, and nothing is lost.
- */
+/** The S3 with the files goes away and comes back. Requests that need it are answered 503, and nothing is lost. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Client, outcomeOf, type Answer } from '../support/client.ts';
@@ -23,12 +21,12 @@ afterEach(async () => {
   for (const closer of closers.splice(0).toReversed()) await closer();
 });
 
-/** What a request is told while the S3 is away. */
+/** Checks the answer to a request while the S3 is away. */
 function expectLater(answer: Pick<Answer, 'status' | 'headers'>): void {
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^[1-9]\d*$/)]);
 }
 
-test('an S3 that is away makes requests wait that need it, and those alone', async () => {
+test('while the S3 is away, only requests that need it are answered 503', async () => {
   const database = await createDatabase();
   closers.push(() => database.drop());
   const server = await startServer({ databaseUrl: database.url, environment: s3.settings });
@@ -44,7 +42,7 @@ test('an S3 that is away makes requests wait that need it, and those alone', asy
   expectLater(await complete(client, empty));
   expectLater(await fetch(file.url));
   await expect(sendBytes(empty, bytes)).rejects.toThrow();
-  // To be signed, a URL needs no S3, and what was completed is known without it.
+  // Signing a URL needs no S3, and completed uploads are known without it.
   const created = await client.post('/apps/shop/uploads', picture);
   expect(outcomeOf(created)).toBe('200');
   expect(new URL((await complete(client, file)).json.data.url).pathname).toBe(new URL(file.url).pathname);
@@ -66,7 +64,7 @@ test('an S3 that is away makes requests wait that need it, and those alone', asy
   expect(Buffer.from(await (await fetch(file.url)).arrayBuffer()).equals(bytes)).toBe(true);
 });
 
-test('a service that is started while its S3 is away starts when that is back', async () => {
+test('a service that is started while its S3 is away starts when the S3 is back', async () => {
   const database = await createDatabase();
   closers.push(() => database.drop());
   const options = { databaseUrl: database.url, environment: s3.settings };

@@ -1,4 +1,4 @@
-/** What happens when processes start together, and when they are told to stop while clients are waiting. */
+/** Processes start together, or are stopped while clients are waiting. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { randomFrom, work, type Mix } from './load.ts';
 import { createRecordedTable, historyOf, RecordedTable } from './recorded-table.ts';
 
 test.each(Array.from({ length: scale.startsAtOnce }, (_, at) => at + 1))(
-  'processes that start at once on a fresh database make one first team (round %i)',
+  'processes that start at once on a new database create one first team (round %i)',
   async () => {
     const database = await createDatabase();
     const servers = await Promise.all([1, 2, 3].map(() => startServer({ databaseUrl: database.url })));
@@ -32,7 +32,7 @@ test.each(Array.from({ length: scale.startsAtOnce }, (_, at) => at + 1))(
   },
 );
 
-test('SIGTERM under load: what is under way is answered, nothing is lost, no process is left', async () => {
+test('on SIGTERM under load, requests in flight are answered, nothing is lost, and no process is left', async () => {
   const seed = chooseSeed();
   const mix: Mix = { patch: 8, add: 4, delete: 2, addBlock: 1, addBody: 1 };
   const random = randomFrom(seed);
@@ -55,13 +55,13 @@ test('SIGTERM under load: what is under way is answered, nothing is lost, no pro
       const processes = await processesOf(server);
       goesOn = false;
       const { place } = recorder;
-      // Until then the last requests have left this process.
+      // By then the last requests have left this process.
       await sleep(20);
       const stopped = recorder.place;
       const exitCode = await server.stop();
       await working;
       expect(exitCode).toBe(0);
-      // What a client sends later, as its next step, may find the connection closed.
+      // A client's later requests may find the connection closed.
       expect(recorder.calls.filter(({ invoked, returned }) => invoked <= place && returned === Infinity)).toEqual([]);
       underWay += recorder.calls.filter(({ invoked, returned }) => invoked <= place && returned > stopped).length;
       await untilGone(processes);

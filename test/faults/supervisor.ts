@@ -1,8 +1,8 @@
-/** Starts processes of the service again when they end by themselves, as the supervisor of a deployment does. */
+/** Restarts processes of the service that end by themselves, as the supervisor of a deployment does. */
 import { once } from 'node:events';
 import type { TestServer } from '../support/server.ts';
 
-/** Where a process runs: its present one, and how the next one is started, at the same URL. */
+/** A place for a process: the present process, and how the next one is started, at the same URL. */
 export interface SupervisedPlace {
   server: TestServer;
   launch(): Promise<TestServer>;
@@ -13,17 +13,17 @@ export class Supervisor {
   readonly #watching: Promise<void>[] = [];
   readonly #ending = new AbortController();
 
-  /** Looks after the present processes of these places, and those that follow them. */
+  /** Watches the present processes of these places, and those that follow them. */
   watch(places: readonly SupervisedPlace[]): void {
     this.#watching.push(...places.map((place) => this.#watch(place)));
   }
 
-  /** The exit codes of the processes that ended by themselves, in that order; null for those that a signal ended. */
+  /** The exit codes of the processes that ended by themselves, in order; null for those that a signal ended. */
   get endings(): readonly (number | null)[] {
     return this.#endings;
   }
 
-  /** Starts nothing any more. Resolves when no start is under way. */
+  /** Starts nothing more. Resolves when no start is in progress. */
   async end(): Promise<void> {
     this.#ending.abort();
     await Promise.all(this.#watching);

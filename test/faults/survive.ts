@@ -1,4 +1,4 @@
-/** Clients work on a table while something is done to the service, and all that they were told is checked. */
+/** Clients work on a table while the service is disturbed, and all their answers are checked. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import type { Client } from '../support/client.ts';
@@ -22,7 +22,7 @@ const mix: Mix = {
   create: 0.3,
 };
 
-/** The seed of this run: SEED, or another one each time. It is printed, so that a failure can be had again. */
+/** The seed of this run: SEED, or a new one each time. It is printed, so that a failure can be reproduced. */
 export const seed = chooseSeed();
 
 const clientsAtOnce = 12;
@@ -30,13 +30,13 @@ const clientsAtOnce = 12;
 type Recorded = Awaited<ReturnType<typeof createRecordedTable>>;
 
 interface Working {
-  /** What the clients are called. Those that work on one table, or for one team, after others need other names. */
+  /** The name of the clients. If they work on the same table or team after other clients, they need another name. */
   readonly name?: string;
   /** How long each client waits before each step, in milliseconds. */
   readonly pauseMs?: number;
 }
 
-/** Has clients write to a table for as long as `goesOn` gives true. */
+/** Lets clients write to a table as long as `goesOn` returns true. */
 export function clientsAtWork(
   clients: readonly Client[],
   { tableId, rows, recorder }: Recorded,
@@ -48,7 +48,7 @@ export function clientsAtWork(
       const table = new RecordedTable(`${name} ${n}`, clients[n % clients.length]!, tableId, recorder);
       let acknowledged = -1;
       return work(table, rows, mix, randomFrom(seed + n), async () => {
-        // While nothing is taken, clients would only heat the machine, and record more rows than memory holds.
+        // If no write is accepted, fast clients would only heat the machine, and record more rows than fit into memory.
         await sleep(recorder.acknowledged > acknowledged ? pauseMs : 100);
         acknowledged = recorder.acknowledged;
         return goesOn();
@@ -60,14 +60,14 @@ export function clientsAtWork(
 export interface Disturbed extends Working {
   readonly clients: readonly Client[];
   readonly verify: () => ReturnType<typeof verify>;
-  /** How long the service may take until it takes writes again, in milliseconds. */
+  /** How long the service may take until it accepts writes again, in milliseconds. */
   readonly recoveryMs?: number;
 }
 
-/** Does something to the service. `acknowledged` gives how many writes were acknowledged so far. */
+/** Disturbs the service. `acknowledged` returns the number of writes acknowledged so far. */
 type Disturb = (random: () => number, acknowledged: () => number) => Promise<void>;
 
-/** What is wrong with what clients were told while something was done to the service; none when all of it was true. */
+/** The problems in the clients' answers while the service was disturbed; empty if all answers were true. */
 export async function findProblemsWhile(
   { clients, recoveryMs = 20_000, ...options }: Omit<Disturbed, 'verify'>,
   disturb: Disturb,
@@ -79,7 +79,7 @@ export async function findProblemsWhile(
   const deaf: string[] = [];
   try {
     await disturb(randomFrom(seed), () => recorder.acknowledged);
-    // Each process takes writes again, by itself.
+    // Each process accepts writes again, by itself.
     for (const client of clients) {
       const after = new RecordedTable(`after ${client.url}`, client, tableId, recorder);
       const takesWrites = sleepUntil(
@@ -102,7 +102,9 @@ export async function findProblemsWhile(
   ];
 }
 
-/** What cannot be read in the end is a problem too: the service may have noticed a bug, and have held the team. */
+/**
+ * If something cannot be read in the end, that is a problem too: the service may have noticed a bug, and hold the team.
+ */
 async function orUnreadable(find: () => Promise<string[]>): Promise<string[]> {
   try {
     return await find();
@@ -111,9 +113,7 @@ async function orUnreadable(find: () => Promise<string[]>): Promise<string[]> {
   }
 }
 
-/**
- * Expects that nothing was lost or made up while something was done to the service, and that its read model is right.
- */
+/** Expects that nothing was lost or invented while the service was disturbed, and that its read model is right. */
 export async function survive(disturbed: Disturbed, disturb: Disturb): Promise<void> {
   expect(await findProblemsWhile(disturbed, disturb)).toEqual([]);
   expect(await disturbed.verify()).toMatchObject({ exitCode: 0 });

@@ -1,6 +1,6 @@
 /**
- * Two versions with read models of their own take writes of many teams on one log in Postgres, beside an operator who
- * resumes the log.
+ * Two versions with their own read models accept writes of many teams on one log in Postgres, while an operator resumes
+ * the log.
  */
 import { afterEach, expect, test } from '@jest/globals';
 import { partitionCount } from '../../src/log/partition.ts';
@@ -26,7 +26,7 @@ function owned(server: TestServer): TestServer {
   return server;
 }
 
-test('while two versions write on all partitions and the log is resumed, every team is answered by both', async () => {
+test('while two versions write to all partitions and the log is resumed, both answer every team', async () => {
   const database = await createDatabase();
   closers.push(() => database.drop());
   const { url: databaseUrl } = database;
@@ -43,14 +43,15 @@ test('while two versions write on all partitions and the log is resumed, every t
   for (let times = 0; times < 2; times += 1) {
     const reached = teams.acknowledged;
     await sleepUntil(() => teams.acknowledged > reached + 200, 'both versions take writes');
-    // As `tablog log resume` does, which wants the read model at the end of the log, and that is never for long here.
+    // As `tablog log resume` does. That command needs a read model at the end of the log, which this one never reaches
+    // for long.
     await resumeLog(
       reader,
       Array.from({ length: partitionCount }, () => 1n),
     );
   }
 
-  // What one has acknowledged is there for a request to the other one, at once.
+  // If one version has acknowledged a write, a request to the other one sees it at once.
   const [writing, reading] = [new Client(before, token), new Client(after, token)];
   for (let round = 0; round < 20; round += 1) {
     const { path } = await createTable(writing, [{ n: round }]);

@@ -1,6 +1,6 @@
 /**
- * The service and its embedded Postgres are killed together while files are uploaded, completed and given up: every
- * file that was acknowledged has its very bytes, and nothing is left of the others.
+ * The service and its embedded Postgres are killed together while files are uploaded, completed and given up. Every
+ * acknowledged file has exactly its bytes, and nothing is left of the others.
  */
 import { afterEach, expect, test } from '@jest/globals';
 import { scale } from '../scale.ts';
@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 test(
-  `files are whole or not there, in ${kills} kills`,
+  `files are whole or missing after ${kills} kills`,
   async () => {
     process.stderr.write(`KILLS=${kills}\n`);
     const killed = (service = await KilledService.start({ MAINTENANCE_INTERVAL_MS: '100' }));

@@ -1,7 +1,7 @@
 /**
- * Clients that upload files, some too large for their team's plan, some never completed, while the service is killed
- * under them; and readers of the files that were acknowledged. Each request is sent again until its outcome is known:
- * so it is certain in the end which files there are, and what bytes they have.
+ * Clients that upload files, some too large for their team's plan, some never completed, while the service is killed;
+ * and readers of the acknowledged files. Each request is repeated until its outcome is known. So in the end it is
+ * certain which files there are, and which bytes they have.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,7 +21,7 @@ import { isBrokenConnection, PersistentClient } from './persistent-client.ts';
 const planBytes = 4_000_000;
 const fileBytesMax = 2000;
 
-/** A file that a client was told of. */
+/** A file that an answer named. */
 interface KnownFile {
   readonly url: string;
   readonly name: string;
@@ -50,7 +50,7 @@ class Uploader {
     }
   }
 
-  /** Reads any of the files again and again. */
+  /** Reads any of the files repeatedly. */
   async watch(goesOn: () => boolean): Promise<void> {
     while (goesOn()) {
       const file = this.files[Math.floor(this.#random() * this.files.length)];
@@ -81,7 +81,7 @@ class Uploader {
       this.open.push(id);
       return;
     }
-    // Now and then two want it at once.
+    // From time to time two requests complete it at once.
     const key = randomUUID();
     const completions = await Promise.all(
       Array.from({ length: this.#random() < 0.2 ? 2 : 1 }, () => this.#complete(id, key)),
@@ -132,13 +132,13 @@ class Uploader {
     }
   }
 
-  /** Bytes that no other file has, unless they are very few. */
+  /** Bytes that no other file has, unless there are very few. */
   #bytes(length: number): Buffer {
     return Buffer.alloc(length, createHash('sha512').update(randomUUID()).digest());
   }
 }
 
-/** Does something as a process of the service that answers nobody. `environment`: its settings. */
+/** Does something as a process of the service that answers no requests. `environment`: its settings. */
 async function asOperator(
   environment: Readonly<Record<string, string>>,
   work: (service: Service) => Promise<void>,
@@ -152,9 +152,8 @@ async function asOperator(
 }
 
 /**
- * Has clients upload, and others read, while something is done to the service. Gives what is wrong with what they were
- * told, and with what is in the store in the end; none when all is as it was said. `environment`: the settings of the
- * service.
+ * Lets clients upload, and others read, while `disturb` runs. Resolves to the problems in their answers, and in the
+ * final content of the store; empty if there are none. `environment`: the settings of the service.
  */
 export async function findUploadProblems(
   clients: readonly Client[],
@@ -186,7 +185,7 @@ export async function findUploadProblems(
   return [...left, ...uploaders.flatMap(({ problems }) => problems)];
 }
 
-/** What the store has once all that is nobody's is removed, and should not have, or the other way round. */
+/** The differences between the store and the expected files, once all orphans are removed. */
 async function findLeftovers(
   environment: Readonly<Record<string, string>>,
   uploaders: readonly Uploader[],

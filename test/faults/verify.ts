@@ -4,9 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const tablog = fileURLToPath(new URL('../../src/cli/tablog.ts', import.meta.url));
 
-/**
- * What it says about the read model in this environment, and its exit code: 0 when the read model is what the log says.
- */
+/** The output of `tablog verify` in this environment, and its exit code: 0 if the read model matches the log. */
 export function verify(environment: Readonly<Record<string, string>>): Promise<{ exitCode: number; output: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ exitCode: number; output: string }>();
   const env = { ...process.env, DATABASE_URL: '', LOG_LEVEL: 'warn', ...environment };

@@ -81,7 +81,7 @@ export class AnswerReader {
 function parseHead(text: string): { status: number; headers: Headers } {
   const [first, ...lines] = text.split('\r\n');
   const status = /^HTTP\/1\.1 ([1-5][0-9]{2}) /.exec(first!)?.[1];
-  if (status === undefined) throw new Error(`this is no answer: ${JSON.stringify(first)}`);
+  if (status === undefined) throw new Error(`this is not an answer: ${JSON.stringify(first)}`);
   const headers = new Headers();
   for (const line of lines) {
     const [, name, value] = /^([!#$%&'*+.^`|~\w-]+): ?(.*)$/.exec(line) ?? [];

@@ -31,7 +31,7 @@ test('are refused by their address from the limit on, and right tokens never are
   const answer = await new Client(api().url, 'x').get('/tables');
   expect(outcomeOf(answer)).toBe(limited);
   expect(answer.json.error.message).toMatch(
-    /^The limit of the client address is 20 refusals in 86400 s\. The next one is possible in \d+ s\.$/,
+    /^The client address is limited to 20 refusals in 86400 s\. Try again in \d+ s\.$/,
   );
   // A 20th of the window.
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(4000);

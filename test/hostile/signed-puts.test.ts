@@ -66,7 +66,7 @@ test('has two of them read, and its neighbours notice nothing', async () => {
   const refused = (): OpenPut[] => puts.filter(({ answer }) => answer().startsWith('HTTP/1.1 429'));
   await sleepUntil(() => refused().length === 18, 'all but two are refused');
   for (const put of refused())
-    expect(put.answer()).toMatch(/\r\nretry-after: 1\r\n.*"rate_limited".*The upload has so many requests/is);
+    expect(put.answer()).toMatch(/\r\nretry-after: 1\r\n.*"rate_limited".*The upload has too many requests/is);
   await sleepUntil(
     async () => (await temporaries()).every((size) => size === part.length),
     'what was sent has arrived',

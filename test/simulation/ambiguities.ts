@@ -1,10 +1,10 @@
 /**
- * Versions and row IDs that mean two things in the calls of a history. This must not be, even after acknowledged writes
+ * Versions and row IDs with two meanings in the calls of a history. There must be none, even if acknowledged writes
  * were lost.
  */
 import type { Call } from '../support/history.ts';
 
-/** A sentence for each. */
+/** One sentence for each ambiguity. */
 export function findAmbiguities(calls: readonly Call[]): string[] {
   const problems: string[] = [];
   const meanings = new Map<string, string>();
@@ -34,7 +34,7 @@ export function findAmbiguities(calls: readonly Call[]): string[] {
       for (const part of operation.parts)
         if (part.kind === 'add') means(`row ${part.row}`, `what ${part.value} was added as`, call);
     }
-    // The deletion of a row that is gone is answered with the version of another write.
+    // The answer to the deletion of a row that is already gone has the version of another write.
     else if (operation.kind === 'add')
       operation.rows.forEach((row, at) => {
         means(version, `${operation.values[at]} in row ${row}`, call);

@@ -1,7 +1,7 @@
 /**
- * A model of Kafka's brokers, as far as Kafka promises anything: records of a partition have consecutive offsets,
- * acknowledged or not; what was acknowledged stays, unless a fault says that it is lost. Requests and answers take
- * their time, and faults decide what becomes of them.
+ * A model of Kafka's brokers that keeps Kafka's promises and no others: records of a partition have consecutive
+ * offsets, acknowledged or not, and acknowledged records stay, unless a fault loses them. Requests and answers take
+ * time, and faults decide their fate.
  */
 import type { Random } from '../support/random.ts';
 import { wallClock } from './clock.ts';
@@ -19,9 +19,9 @@ interface Partition {
 }
 
 /**
- * What becomes of a send. `lost`: nothing is written, and the connection breaks. `unanswered`: the same, but it is
- * written. `late`: it is written long after the connection broke. Otherwise the error that is answered, although
- * (`written`) or because (`refused`) it is.
+ * The fate of a send. `lost`: nothing is written, and the connection breaks. `unanswered`: the connection breaks, but
+ * the send is written. `late`: it is written long after the connection broke. Otherwise the error of the answer: the
+ * send was either written in spite of it (`written`), or refused with it (`refused`).
  */
 export type Fate =
   | 'taken'
@@ -40,7 +40,7 @@ interface Deposed {
   readonly records: readonly StoredRecord[];
 }
 
-/** An error as kafkajs gives it. */
+/** An error in the form of kafkajs. */
 export function answerOf(type: string): Error {
   return Object.assign(new Error(`the broker answers ${type}`), { name: 'KafkaJSProtocolError', type });
 }
@@ -52,13 +52,13 @@ export class Brokers {
   skew = 0;
   /** Whether no broker can be reached. */
   away = false;
-  /** What faults do to sends: the first that does not take one counts. */
+  /** The effects of faults on sends. The first one that does not let the send pass counts. */
   readonly fates = new Set<() => Fate>();
-  /** Called before records are appended, with the offset of the first. */
+  /** Called before records are appended, with the offset of the first record. */
   onAppend: (partition: number, offset: number) => void = () => undefined;
-  /** A leader that was deposed and does not know it; null: there is none. */
+  /** A deposed leader that does not know it; null: there is none. */
   #deposed: Deposed | null = null;
-  /** How many records each partition had when clients began. They are never lost. */
+  /** How many records each partition had when clients began. These records are never lost. */
   firstRecords: readonly number[] = [];
   /** How often the connections were broken. */
   breaks = 0;
@@ -72,7 +72,7 @@ export class Brokers {
     }));
   }
 
-  /** What becomes of the next send. */
+  /** The fate of the next send. */
   nextFate(): Fate {
     for (const fate of this.fates) {
       const fated = fate();
@@ -92,16 +92,16 @@ export class Brokers {
     return { offset, time };
   }
 
-  /** Another broker leads a partition. */
+  /** Makes another broker the leader of a partition. */
   elect(partition: number): void {
     const led = this.partitions[partition]!;
     led.leader = (led.leader % brokerIds.length) + 1;
   }
 
   /**
-   * Another broker leads a partition, without its last records if `lost` is not 0, and the one that led it does not
-   * know yet: it goes on to answer with what it has. It takes nothing, because no other broker follows it. Returns all
-   * records that there were.
+   * Makes another broker the leader of a partition. If `lost` is not 0, it lacks the last records. The former leader
+   * does not know yet, and goes on answering from its own records. It accepts no records, because no other broker
+   * follows it. Returns all records that there were.
    */
   depose(partition: number, lost = 0): readonly StoredRecord[] {
     const { leader: broker, records } = this.partitions[partition]!;
@@ -112,12 +112,12 @@ export class Brokers {
     return before;
   }
 
-  /** The broker that was deposed learns of it. */
+  /** Lets the deposed broker learn that it was deposed. */
   tellDeposed(): void {
     this.#deposed = null;
   }
 
-  /** Who leads the partitions, as a broker knows it. */
+  /** The leaders of the partitions, as a broker knows them. */
   leadersKnownTo(broker: number): number[] {
     return this.partitions.map(({ leader }, partition) => (this.isDeposed(broker, partition) ? broker : leader));
   }
@@ -126,7 +126,7 @@ export class Brokers {
     return this.#deposed?.broker === broker && this.#deposed.partition === partition;
   }
 
-  /** The records that a broker answers with. Throws unless it takes itself for the leader. */
+  /** The records from which a broker answers. Throws unless it takes itself for the leader. */
   recordsOf(partition: number, broker: number): readonly StoredRecord[] {
     if (this.isDeposed(broker, partition)) return this.#deposed!.records;
     const { leader, records } = this.partitions[partition]!;
@@ -139,7 +139,7 @@ export class Brokers {
     this.firstRecords = this.partitions.map(({ records }) => records.length);
   }
 
-  /** All brokers restart: what is on its way fails. */
+  /** Restarts all brokers: requests in flight fail. */
   restart(): void {
     this.breaks += 1;
     for (const { waiting } of this.partitions) {
@@ -148,7 +148,7 @@ export class Brokers {
     }
   }
 
-  /** They restart without the last records of a partition. Returns all records that there were. */
+  /** Restarts the brokers without the last records of a partition. Returns all records that there were. */
   loseTail(partition: number, count: number): readonly StoredRecord[] {
     const { records } = this.partitions[partition]!;
     const before = [...records];
@@ -157,7 +157,7 @@ export class Brokers {
     return before;
   }
 
-  /** They restart with these records of a partition, and no others. */
+  /** Restarts the brokers with exactly these records of a partition. */
   restore(partition: number, records: readonly StoredRecord[]): void {
     this.partitions[partition]!.records.splice(0, Infinity, ...records);
     this.restart();

@@ -1,5 +1,5 @@
 /**
- * Clients of a simulated deployment: each writes and reads rows of the table of a team, and records its calls for the
+ * Clients of a simulated deployment. Each writes and reads rows of the table of a team, and records its calls for the
  * checker.
  */
 import { createHash, randomUUID } from 'node:crypto';
@@ -29,7 +29,7 @@ import type { World } from './world.ts';
 
 const limits = { rowsPerTableMax: 1000, columnsMax: 100, rowBytesMax: 10_000 };
 
-/** Answers that say: nothing happened. */
+/** Answers that mean that nothing happened. */
 const refusals = new Set(['row_not_found', 'service_unavailable', 'table_not_found']);
 
 interface Row {
@@ -37,16 +37,16 @@ interface Row {
   readonly address: RowAddress;
 }
 
-/** What the clients of all teams have in common. */
+/** The state that the clients of all teams share. */
 export class Load {
-  /** Why nobody asks for anything; empty while they do. */
+  /** The reasons why no client sends requests; empty while they do. */
   readonly #quiet = new Set<symbol>();
 
   get isQuiet(): boolean {
     return this.#quiet.size > 0;
   }
 
-  /** From now on nobody asks for anything, until the function that is returned is called. */
+  /** Stops all requests until the returned function is called. */
   silence(): () => void {
     const reason = Symbol('quiet');
     this.#quiet.add(reason);
@@ -54,17 +54,17 @@ export class Load {
   }
 }
 
-/** The table of a team, and what the clients of the team know of its rows. */
+/** The table of a team, and the rows that the clients of the team know. */
 export class SharedTable {
   readonly teamId: string;
   readonly tableId: string;
   readonly partition: number;
   readonly recorder = new Recorder();
-  /** Rows that nobody deletes. */
+  /** Rows that no client deletes. */
   readonly rows: Row[] = [];
   readonly load: Load;
 
-  /** `partition`: the one of the team. */
+  /** `partition`: the partition of the team. */
   constructor(random: Random, partition: number, load: Load) {
     let teamId = random.uuid();
     while (partitionOf(teamId, partitions) !== partition) teamId = random.uuid();
@@ -111,7 +111,7 @@ export class SimulatedClient {
     this.#waits = waits;
   }
 
-  /** Creates the team and the table, and adds some rows, however long it takes. */
+  /** Creates the team and the table, and adds some rows, however long that takes. */
   async prepare(rows: number): Promise<void> {
     const { teamId, tableId } = this.#table;
     const team: EventData = { type: 'TeamCreated', teamId, name: 'team' };
@@ -168,7 +168,7 @@ export class SimulatedClient {
     });
   }
 
-  /** Adds a row through a process, or through any. Nothing is returned unless it is known to be added. */
+  /** Adds a row through one process, or through any. Returns nothing unless the row is known to be added. */
   async add(place: Place | null = null): Promise<readonly Row[]> {
     const value = this.#newValue();
     const { teamId, tableId } = this.#table;
@@ -270,8 +270,8 @@ export class SimulatedClient {
   }
 
   /**
-   * Writes once to a process; or to any, once or, like a client with an Idempotency-Key, again while the outcome is
-   * unknown.
+   * Writes to one process, once; or to any process, either once or, like a client with an Idempotency-Key, repeatedly
+   * while the outcome is unknown.
    */
   async #write(
     onApplied: (applied: Applied) => void,
@@ -287,14 +287,14 @@ export class SimulatedClient {
       for (let repeat = 0; repeat < repeats && outcome.status === 'unknown'; repeat += 1) {
         await clock.sleep(this.#random.between(100, 3000));
         const next = await this.#submit(place, data, body, commandId, onApplied);
-        // What is refused because the service is away was not repeated: the first attempt may have been taken.
+        // A refusal because the service is away does not count, because the first attempt may have been accepted.
         if (next.status !== 'refused' || next.changed) outcome = next;
       }
       return operationOf(outcome);
     });
   }
 
-  /** Sends a command to a process, or to any; then it asks for a job, if it is told of one, as often as not. */
+  /** Sends a command to one process, or to any. If the answer names a job, polls the job in half of the cases. */
   async #submit(
     at: Place | null,
     data: EventData,
@@ -329,8 +329,8 @@ export class SimulatedClient {
   }
 
   /**
-   * Asks for the job of a request until it is over. That it never reached the log is certain; a success does not tell
-   * its version.
+   * Polls the job of a request until it has ended. If the request never reached the log, that is certain. A success
+   * does not show the version.
    */
   async #askForJob(jobId: string): Promise<WriteOutcome> {
     for (let count = 0; count < 100; count += 1) {
@@ -367,7 +367,7 @@ export class SimulatedClient {
 }
 
 /**
- * Whether Postgres refused the rows of a write, as histories have it do (`refuses`), while the log was there: then the
+ * Whether Postgres refused the rows of a write, as faults make it do (`refuses`), while the log was there. Then the
  * event is not in the log. With the log in Kafka its partition halts.
  */
 function isRefusedByModel(error: unknown): boolean {

@@ -1,7 +1,7 @@
 /**
- * Simulated time: all timers of this process run on it, in the order of one queue. Nothing waits, and a seed decides
- * what happens. Each timer belongs to the simulated process that set it, which can be paused, or killed; then its
- * timers are late, or never run.
+ * Simulated time. All timers of this program run on it, in the order of one queue, so nothing waits in real time, and a
+ * seed decides what happens. Each timer belongs to the simulated process that set it. If that process is paused, its
+ * timers are late; if it is killed, they never run.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import crypto from 'node:crypto';
@@ -20,10 +20,10 @@ interface Timer {
   isCleared: boolean;
 }
 
-/** A process as the clock knows it: a machine with a clock of its own, that may be paused or killed. */
+/** A process as the clock knows it: a machine with its own clock, which may be paused or killed. */
 export class SimulatedProcess {
   readonly name: string;
-  /** By how much its wall clock is ahead of the simulated time, in milliseconds. */
+  /** How far its wall clock is ahead of the simulated time, in milliseconds. */
   skew = 0;
   isAlive = true;
   /** When it was started or resumed, in simulated milliseconds. */
@@ -48,7 +48,7 @@ export class SimulatedProcess {
     this.isAlive = false;
   }
 
-  /** It stands still until `resume`. */
+  /** Pauses it until `resume`. */
   pause(): void {
     this.#held ??= [];
   }
@@ -60,7 +60,7 @@ export class SimulatedProcess {
     for (const timer of held) clock.put(timer);
   }
 
-  /** Keeps a timer that is due while the process stands still. Returns false when it may run. */
+  /** Keeps a due timer while the process is paused. Returns false if the timer may run. */
   hold(timer: Timer): boolean {
     this.#held?.push(timer);
     return this.#held !== null;
@@ -69,21 +69,21 @@ export class SimulatedProcess {
 
 const processes = new AsyncLocalStorage<SimulatedProcess>();
 
-/** The process that runs. Throws if it is none: then this is the simulation itself. */
+/** The process that is running. Throws if there is none, which means that the simulation itself is running. */
 export function currentProcess(): SimulatedProcess {
   const process = processes.getStore();
   if (process === undefined) throw new Error('this is a part of no simulated process');
   return process;
 }
 
-/** How many turns of the queue of promises come between two timers, and how many more before a pause. */
+/** How many turns of the promise queue come between two timers, and how many more before a pause. */
 const turnsAtOnce = 20;
 const turnsBeforePause = 200;
 
-/** From how many milliseconds on it is a pause when no timer is due. */
+/** If no timer is due for this many milliseconds, that counts as a pause. */
 const pauseMs = 10;
 
-/** How often it is checked whether all is right, in milliseconds of simulated time. */
+/** The interval of checks for problems, in milliseconds of simulated time. */
 const checkInterval = 1000;
 
 /** A binary heap of timers. */
@@ -93,7 +93,7 @@ class Clock {
   readonly #timers: Timer[] = [];
   #order = 0;
 
-  /** Runs a function after this many milliseconds, as a part of the process that is running, or of `process`. */
+  /** Runs a function after this many milliseconds, as a part of the running process, or of `process`. */
   schedule(ms: number, run: () => void, process: SimulatedProcess | null = processes.getStore() ?? null): Timer {
     this.#order += 1;
     const timer = { at: this.now + Math.max(ms, 0), order: this.#order, run, process, isCleared: false };
@@ -114,15 +114,15 @@ class Clock {
     heap[at] = timer;
   }
 
-  /** Resolves after this many milliseconds; never if the process that is running is killed before. */
+  /** Resolves after this many milliseconds; never if the running process is killed before. */
   sleep(ms: number): Promise<void> {
     return new Promise((resolve) => this.schedule(ms, resolve));
   }
 
   /**
-   * Runs timers until the promise settles. Rejects when simulated time passes `limit` (milliseconds) before, when
-   * `check`, which is called every second of simulated time, finds something wrong, and when no timer is left: then
-   * nothing can ever happen.
+   * Runs timers until the promise settles. Rejects if simulated time exceeds `limit` (milliseconds), if `check`, which
+   * is called every second of simulated time, finds a problem, and if no timer is left, because then nothing can ever
+   * happen.
    */
   async runUntil<T>(promise: Promise<T>, limit: number, check: () => void): Promise<T> {
     let isSettled = false;
@@ -133,9 +133,9 @@ class Clock {
         isSettled = true;
       });
     for (;;) {
-      // Lets pending promises settle before the next timer. A few may settle after it, as on a slow processor; but no
-      // processor is as slow as the pauses while hardly anything happens. Waiting for a turn of the event loop would
-      // settle all of them, and take longer.
+      // Lets pending promises settle before the next timer. A few may settle after it, as on a slow processor, but no
+      // processor is as slow as the pauses in which hardly anything happens. Waiting for a turn of the event loop would
+      // settle all promises, but take longer.
       for (let turn = 0; turn < turnsAtOnce; turn += 1) await Promise.resolve();
       if ((this.#timers[0]?.at ?? 0) > this.now + pauseMs)
         for (let turn = 0; turn < turnsBeforePause; turn += 1) await Promise.resolve();
@@ -182,10 +182,10 @@ function isBefore(a: Timer, b: Timer): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order);
 }
 
-/** The clock of the history that is simulated now. */
+/** The clock of the present history. */
 export let clock = new Clock();
 
-/** Begins a history: time, and all IDs. */
+/** Begins a history: resets the time and all IDs. */
 export function beginHistory(random: Random): void {
   clock = new Clock();
   newId = () => random.uuid();
@@ -199,8 +199,8 @@ export function wallClock(): number {
 let newId: () => string;
 
 /**
- * Puts simulated time and seeded IDs into the place of those of Node.js. Call it before the code that is to use them is
- * imported.
+ * Replaces the time and the IDs of Node.js by simulated time and seeded IDs. Call it before importing code that uses
+ * them.
  */
 export function simulateTime(): void {
   const set = (ms: number, run: (...args: unknown[]) => void, args: unknown[]): Timer =>
@@ -210,8 +210,8 @@ export function simulateTime(): void {
   };
   const simulated = {
     setTimeout: (run: () => void, ms = 0, ...args: unknown[]) => set(ms, run, args),
-    // Of no process: code that all processes share here waits for its turn (src/language/time-slices.ts), also behind
-    // one that has been killed since.
+    // It belongs to no process, because code that all processes share here waits for its turn
+    // (src/language/time-slices.ts), possibly after a process that has been killed since.
     setImmediate: (run: (...args: unknown[]) => void, ...args: unknown[]) =>
       clock.schedule(0, () => run(...args), null),
     setInterval: (run: () => void, ms: number) => {

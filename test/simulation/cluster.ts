@@ -1,5 +1,5 @@
 /**
- * How a simulated process reaches the brokers: the methods of kafkajs that the service calls, on the model of
+ * A simulated process's connection to the brokers: the methods of kafkajs that the service calls, on the model in
  * brokers.ts.
  */
 import type { KafkajsBroker, KafkajsCluster } from '../../src/log/kafka/kafkajs-internals.ts';
@@ -10,8 +10,8 @@ import { clock, type SimulatedProcess } from './clock.ts';
 const requestTimeout = 30_000;
 
 /**
- * How likely a process that looks at who leads asks for it anew, because what it knows is a minute old: far more often
- * than it is.
+ * The probability that a process refreshes its metadata when it looks up leaders because they are a minute old. Much
+ * higher than in reality.
  */
 const refreshProbability = 0.1;
 
@@ -27,11 +27,11 @@ export function connectTo(brokers: Brokers, process: SimulatedProcess): KafkajsC
 class Cluster {
   readonly #brokers: Brokers;
   readonly #process: SimulatedProcess;
-  /** The leaders as this process knows them. */
+  /** The leaders, as this process knows them. */
   #leaders: readonly number[] = [];
-  /** The broker to which it has cut its connection, and which is not asked for the metadata. */
+  /** The broker to which it has cut its connection. It is not asked for the metadata. */
   #removed: number | null = null;
-  /** The brokers that this process has used, and the breaks when it connected to each. */
+  /** The brokers that this process has used, and the number of breaks when it connected to each. */
   readonly #known = new Map<string, KafkajsBroker>();
   readonly #connectedAt = new Map<string, number>();
 
@@ -89,7 +89,7 @@ class Cluster {
   async fetchTopicsOffset([{ partitions, fromBeginning }]: readonly [
     { partitions: readonly { partition: number }[]; fromBeginning: boolean },
   ]): Promise<unknown> {
-    // As they are known when it is called, as in kafkajs.
+    // The leaders as known at the time of the call, as in kafkajs.
     const leaders = this.#leaders;
     return this.#ask(() => [
       {
@@ -110,7 +110,7 @@ class Cluster {
     // Nothing is kept open.
   }
 
-  /** Who leads the partitions, as this broker knows it. */
+  /** The leaders of the partitions, as this broker knows them. */
   #metadata(broker: number): Promise<unknown> {
     return this.#ask(() => ({
       topicMetadata: [
@@ -197,14 +197,14 @@ class Cluster {
     });
   }
 
-  /** Has a broker do something, after a while, and gives its answer, after another. */
+  /** Lets a broker do something after a while, and returns its answer after another while. */
   #ask<T>(work: () => T): Promise<T> {
     const { random } = this.#brokers;
     const { breaks } = this.#brokers;
     const process = this.#process;
     return new Promise((resolve, reject) => {
       const later = (ms: number, run: () => void): unknown => clock.schedule(ms, run, process);
-      // What is on its way when the process dies arrives, or not.
+      // If the process dies, requests in flight may or may not arrive.
       clock.schedule(
         random.between(0.1, 2),
         () => {

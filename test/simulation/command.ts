@@ -1,4 +1,4 @@
-/** A command of an operator that works beside the service for a while, and may be killed, or stand still, meanwhile. */
+/** A command of an operator that works beside the service for a while. Meanwhile it may be killed or paused. */
 import type { Random } from '../support/random.ts';
 import { readModelSchema } from '../../projections/models.ts';
 import { Database } from '../../src/storage/database/database.ts';
@@ -9,17 +9,17 @@ import type { SimulatedDeployment } from './fault.ts';
 export interface OperatorCommand {
   readonly name: string;
   readonly work: (process: SimulatedProcess, database: Database) => Promise<unknown>;
-  /** Whether this error says that there was nothing left to do. */
+  /** Whether this error means that nothing was left to do. */
   readonly isDone?: (error: unknown) => boolean;
 }
 
-/** How often a command is interrupted at most, and how often one is tried anew that fails. */
+/** How often a command is interrupted at most, and how often a failing one is retried. */
 const interruptionsMax = 3;
 const attemptsMax = 100;
 
 /**
- * Runs a command until it is done, and kills it a few times before: what it began, the next run goes on with. Processes
- * may be killed too.
+ * Runs a command until it succeeds. Before that, it is killed a few times; each run continues what the previous one
+ * began. Processes may be killed too.
  */
 export async function runUntilDone(deployment: SimulatedDeployment, command: OperatorCommand): Promise<void> {
   const { places, random, problems } = deployment;
@@ -40,7 +40,7 @@ export async function runUntilDone(deployment: SimulatedDeployment, command: Ope
   }
 }
 
-/** Runs it once, and kills it after so many milliseconds; null: not at all. */
+/** Runs the command once, and kills it after this many milliseconds; null: does not kill it. */
 async function run(
   random: Random,
   { name, work, isDone }: OperatorCommand,

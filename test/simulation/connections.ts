@@ -1,6 +1,6 @@
 /**
- * Code that opens its own connections to Postgres, as commands of operators do, opens them to the model: to the server
- * of the history that is simulated, for the process that runs.
+ * Lets code that opens its own connections to Postgres, as operators' commands do, connect to the model: to the server
+ * of the present history, for the running process.
  */
 import { readFileSync } from 'node:fs';
 import files from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { currentProcess, type SimulatedProcess } from './clock.ts';
 import { SimulatedDatabase, type SimulatedPgClient } from './database.ts';
 import type { PostgresServer } from './postgres.ts';
 
-/** The server of the history, and the connections that each process has opened by itself. */
+/** The server of the history, and the connections that each process has opened itself. */
 let present: { readonly server: PostgresServer; readonly opened: Map<SimulatedProcess, SimulatedDatabase[]> } | null =
   null;
 
@@ -20,7 +20,7 @@ export function connectAllTo(server: PostgresServer): void {
   present = { server, opened: new Map() };
 }
 
-/** Cuts the lines of all connections that a process has opened by itself. */
+/** Cuts the lines of all connections that a process has opened itself. */
 export function cutConnectionsOf(process: SimulatedProcess): void {
   for (const database of present!.opened.get(process) ?? []) database.cut();
 }
@@ -33,13 +33,14 @@ function open(schema: string): SimulatedDatabase {
   return database;
 }
 
-/** Puts the model into the place of Postgres. Call it before the code that is to use it is imported. */
+/** Replaces Postgres by the model. Call it before importing code that uses it. */
 export function simulatePostgres(): void {
   pg.Client = function Client(): SimulatedPgClient {
     return open('').client();
   } as unknown as typeof pg.Client;
   Database.open = async ({ schema }: DatabaseOptions) => open(schema).asDatabase;
-  // The SQL that creates a read model. Nothing waits for a disk here: simulated time would pass meanwhile.
+  // The SQL that creates a read model. It is read synchronously, because simulated time would pass during a wait for
+  // the disk.
   Object.assign(files, { readFile: async (path: string, encoding: BufferEncoding) => readFileSync(path, encoding) });
   syncBuiltinESMExports();
 }

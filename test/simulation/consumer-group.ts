@@ -1,6 +1,4 @@
-/**
- * A model of a consumer group: it shares the partitions out among its live members, and notices late that one has gone.
- */
+/** A model of a consumer group. It assigns the partitions to its live members, and notices late that one has gone. */
 import { allPartitions } from '../../src/log/partition.ts';
 import { sessionTimeout } from '../../src/log/kafka/group-membership.ts';
 import type { Random } from '../support/random.ts';
@@ -22,7 +20,7 @@ export class ConsumerGroup {
     this.#partitions = allPartitions(partitions);
   }
 
-  /** The membership of a process, for `Brokers` of the engine. */
+  /** The membership of a process, for `Brokers` of the log. */
   membershipOf(process: SimulatedProcess) {
     return (onAssigned: Member['onAssigned']): { join(): void; leave(): Promise<void> } => {
       const member = { process, onAssigned };
@@ -36,7 +34,7 @@ export class ConsumerGroup {
     };
   }
 
-  /** A process says nothing any more. After its session it is no member; once it says something again it joins anew. */
+  /** A process stops sending. After its session it is no longer a member. When it sends again, it joins again. */
   silence(process: SimulatedProcess): () => void {
     const silent = this.#members.filter((member) => member.process === process);
     const expiry = clock.schedule(
@@ -59,7 +57,7 @@ export class ConsumerGroup {
     this.#rebalance();
   }
 
-  /** Each member learns of it in its own time, unless there is a newer generation by then. */
+  /** Each member learns of the new generation in its own time, unless there is a newer one by then. */
   #rebalance(): void {
     const members = this.#members;
     const generation = (this.#generation += 1);

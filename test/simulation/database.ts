@@ -1,5 +1,6 @@
 /**
- * The connections of a simulated process to the model of Postgres, with the methods that the service uses of its own.
+ * The connections of a simulated process to the model of Postgres, with those methods of its own connections that the
+ * service uses.
  */
 import type pg from 'pg';
 import type { Database } from '../../src/storage/database/database.ts';
@@ -24,7 +25,7 @@ class Connection {
   #pending = 0;
   #arrivesAt = 0;
   #answersAt = 0;
-  /** When it was opened, or last had an answer. */
+  /** When it was opened, or when its last answer came. */
   idleSince = clock.now;
   readonly #failing = new Set<(error: Error) => void>();
 
@@ -99,13 +100,13 @@ class Connection {
     this.destroy();
   }
 
-  /** Closes the connection. The backend ends a moment later, and may run statements that arrived before. */
+  /** Closes the connection. The backend ends a moment later, and may still run statements that arrived earlier. */
   destroy(): void {
     this.#break();
     clock.schedule(this.#latency(), () => this.#session.end(), null);
   }
 
-  /** The line is cut, and the server does not know yet. */
+  /** Cuts the line. The server does not know yet. */
   cut(): void {
     this.#break();
     clock.schedule(this.#session.server.random.between(0, 3000), () => this.#session.end(), null);
@@ -124,10 +125,13 @@ class Connection {
   }
 }
 
-/** How long all connections of a pool may be lent and do nothing while others wait for one, in milliseconds. */
+/**
+ * If all connections of a pool are lent and idle for this long while tasks wait for one, the pool is starved. In
+ * milliseconds.
+ */
 const starvedAfter = 5000;
 
-/** A pool of the service that can be looked at. */
+/** A pool of the service whose use can be observed. */
 class WatchedPool extends PipelinedPool {
   readonly name: string;
   readonly max: number;
@@ -160,7 +164,7 @@ class WatchedPool extends PipelinedPool {
     }
   }
 
-  /** Whether all connections have been lent since then, none has been used, and somebody waits for one. */
+  /** Whether all connections have been lent and unused since then while a task waits for one. */
   isStarvedSince(time: number): boolean {
     return (
       this.#waiting > 0 &&
@@ -174,7 +178,7 @@ class WatchedPool extends PipelinedPool {
   }
 }
 
-/** pg's pool gives 64-bit integers as texts. */
+/** pg's pool returns 64-bit integers as texts. */
 function asTexts({ rows, rowCount }: Result): { rows: TableRow[]; rowCount: number } {
   return {
     rowCount,
@@ -234,7 +238,7 @@ export class SimulatedDatabase {
   readonly #open = new Set<Connection>();
   readonly #pools: readonly WatchedPool[];
 
-  /** `schema`: that of the read model. */
+  /** `schema`: the schema of the read model. */
   constructor(server: PostgresServer, process: SimulatedProcess, schema: string) {
     this.schema = schema;
     this.#server = server;
@@ -279,14 +283,14 @@ export class SimulatedDatabase {
     } as unknown as pg.Pool;
   }
 
-  /** As the class of the service. */
+  /** This object, typed as the class of the service. */
   get asDatabase(): Database {
     return this as unknown as Database;
   }
 
   async listen(channel: string, hear: (payload: string) => void): Promise<{ close(): Promise<void> }> {
     const listener = (to: string, payload: string): void => {
-      // A notification is lost when the connection breaks just then.
+      // If the connection breaks at this moment, a notification is lost.
       if (to === channel && this.#server.random.chance(0.98))
         clock.schedule(this.#server.random.between(0.1, 1), () => hear(payload), this.#process);
     };
@@ -298,7 +302,7 @@ export class SimulatedDatabase {
     };
   }
 
-  /** Gives a task a connection of its own, as the class of the service does. */
+  /** Gives a task its own connection, as the class of the service does. */
   async withSession<T>(work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
     const client = this.client();
     await client.connect();
@@ -309,7 +313,7 @@ export class SimulatedDatabase {
     }
   }
 
-  /** A connection that is not open yet. */
+  /** A connection that is not yet open. */
   client(): SimulatedPgClient {
     return new SimulatedPgClient(() => this.#connect());
   }
@@ -320,7 +324,7 @@ export class SimulatedDatabase {
   }
 
   /**
-   * The pools that will never lend a connection again, because whoever has one waits for another; one sentence each.
+   * The pools that will never lend a connection again, because each holder of one waits for another; one sentence each.
    */
   starved(): string[] {
     const { isAlive, isPaused, runsSince, name } = this.#process;

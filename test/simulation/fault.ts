@@ -1,5 +1,6 @@
 /**
- * What a fault of a simulated history is: its deployment, the fault itself, and the checker that judges the history.
+ * The definition of a fault of simulated histories: its deployment, the fault itself, and the checker that judges the
+ * history.
  */
 import type { Random } from '../support/random.ts';
 import { findAmbiguities } from './ambiguities.ts';
@@ -14,9 +15,9 @@ export interface SimulatedDeployment {
   readonly places: readonly Place[];
   readonly random: Random;
   readonly load: Load;
-  /** The table that most calls are about. */
+  /** The table of most calls. */
   readonly table: SharedTable;
-  /** The tables of all teams; that one is the first. */
+  /** The tables of all teams. `table` is the first. */
   readonly tables: readonly SharedTable[];
   readonly problems: string[];
 }
@@ -31,26 +32,26 @@ export interface SimulatedFault {
   /** Whether nobody can write to the partition of the clients afterwards. */
   readonly isFinal?: true;
   /**
-   * `any`: it may strike while others do, whatever these are. `as first`: it has a deployment of its own, and such
-   * others may come to it.
+   * `any`: it may strike together with any other fault. `as first`: it has its own deployment, and other faults may
+   * join it there.
    */
   readonly overlaps: 'any' | 'as first' | 'none';
-  /** What is wrong in the history. */
+  /** The problems in the history. */
   readonly judge: (deployment: SimulatedDeployment, history: History) => readonly string[];
 }
 
 export const nothingIsLost: SimulatedFault['judge'] = (_, history) => findProblems(history);
 
-/** Acknowledged writes may be gone, but no version and no row ID means two things. */
+/** Acknowledged writes may be gone, but no version and no row ID has two meanings. */
 export const nothingMeansTwoThings: SimulatedFault['judge'] = (_, { calls }) => findAmbiguities(calls);
 
-/** Nothing is lost, but a read may miss what was written just before: another version wrote it. */
+/** Nothing is lost, but a read may miss a very recent write of another version. */
 export const readsMayBeOld: SimulatedFault['judge'] = (_, { calls, final }) =>
   findProblems({
     calls: calls.flatMap((call) => {
       const { operation } = call;
       if (operation.kind !== 'read' && operation.kind !== 'head') return call;
-      // As if it had been asked for before everything else.
+      // As if the read had been sent before everything else.
       return operation.kind === 'read' && operation.seen === null ? [] : { ...call, invoked: 0 };
     }),
     final,
@@ -64,10 +65,10 @@ export const together = placesOf('all', 'all');
 export const apart: SimulatedFault['places'] = (world) =>
   world.random.chance(0.5) ? together(world) : placesOf('api', 'api', 'projector', 'projector')(world);
 
-/** Longer than a process takes to see how far the log goes, and a request to be answered, in milliseconds. */
+/** Longer than a process takes to read the end of the log and a request takes to be answered, in milliseconds. */
 export const quietFor = 3000;
 
-/** The partition of the team that most calls are about. */
+/** The partition of the team of most calls. */
 export function partitionOfClients({ table }: SimulatedDeployment): number {
   return table.partition;
 }

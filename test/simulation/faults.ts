@@ -11,7 +11,7 @@ import { apart, nothingIsLost, partitionOfClients, quietFor, together, type Simu
 import { losses } from './losses.ts';
 import { operations } from './operations.ts';
 
-/** Sends have this fate for a while, all of them or some. Meanwhile a process may stand still. */
+/** For a while, all or some sends have this fate. Meanwhile a process may be paused. */
 function sending(name: string, fateOf: (random: Random) => Fate): SimulatedFault {
   return {
     name,
@@ -33,11 +33,12 @@ function sending(name: string, fateOf: (random: Random) => Fate): SimulatedFault
 
 const minute = 60_000;
 
-/** What another version of the service wrote is seen within this time, in milliseconds. */
+/** A write of another version of the service is visible within this time, in milliseconds. */
 const seenWithin = 600;
 
 /**
- * What Kafka answers although the leader wrote the records (https://kafka.apache.org/protocol#protocol_error_codes).
+ * Errors that Kafka may answer although the leader wrote the records
+ * (https://kafka.apache.org/protocol#protocol_error_codes).
  */
 export const falseRefusals: readonly string[] = [
   'UNKNOWN_TOPIC_OR_PARTITION',
@@ -48,7 +49,7 @@ export const falseRefusals: readonly string[] = [
   'NOT_ENOUGH_REPLICAS_AFTER_APPEND',
 ];
 
-/** Things that happen to the processes, to Postgres or to the lines between them, whichever log there is. */
+/** Faults of processes, of Postgres, or of the lines between them, with either log. */
 const disturbances: readonly (readonly [name: string, strike: SimulatedFault['strike']])[] = [
   [
     'a process is killed',
@@ -65,7 +66,7 @@ const disturbances: readonly (readonly [name: string, strike: SimulatedFault['st
     },
   ],
   [
-    'a process stands still',
+    'a process is paused',
     async ({ places, random }) => {
       const ms = random.between(100, 20_000);
       random.pick(places).pause(ms);
@@ -117,7 +118,7 @@ const disturbing: readonly SimulatedFault[] = [
     },
   },
   {
-    name: 'a leader that was deposed tells the end that it knows',
+    name: 'a deposed leader reports its old end',
     log: 'kafka',
     places: apart,
     judge: nothingIsLost,
@@ -127,7 +128,7 @@ const disturbing: readonly SimulatedFault[] = [
       const { brokers } = world.kafka!;
       brokers.depose(partitionOfClients(deployment));
       await clock.sleep(random.between(50, 5000));
-      // Somebody looks at the log anew.
+      // A new process reads the log.
       if (random.chance(0.5)) random.pick(places).kill();
       else brokers.restart();
       await clock.sleep(random.between(50, 5000));
@@ -215,7 +216,7 @@ const misleading: readonly SimulatedFault[] = [
     },
   },
   {
-    name: 'a record is no event',
+    name: 'a record is not an event',
     log: 'kafka',
     places: apart,
     judge: nothingIsLost,

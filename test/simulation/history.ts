@@ -1,6 +1,5 @@
 /**
- * One simulated history: the clients of many teams at work, faults, and the judgement of all that the clients were
- * told.
+ * One simulated history: the clients of many teams at work, faults, and the judgement of all answers to the clients.
  */
 import { allPartitions } from '../../src/log/partition.ts';
 import { formatRowId } from '../../src/language/events/row-id.ts';
@@ -18,8 +17,8 @@ import { Deadlock } from './waits.ts';
 import { newWorld, type World } from './world.ts';
 
 /**
- * The least number of calls of the first team in a history, and how many clients it has. Each other team has one, which
- * asks for less.
+ * The minimum number of calls of the first team in a history, and the number of its clients. Each other team has one
+ * client, which sends fewer requests.
  */
 const callsMin = 30;
 const clientsAtOnce = 4;
@@ -30,7 +29,7 @@ const teamsOfPartition = 2;
 const timeLimit = 30 * 60_000;
 
 /**
- * How long after the faults the service may take until it takes all writes again, in milliseconds of simulated time.
+ * How long after the faults the service may take until it accepts all writes again, in milliseconds of simulated time.
  */
 const recoveryLimit = { postgres: 30_000, kafka: 60_000 };
 
@@ -39,17 +38,20 @@ export interface Simulated {
   readonly log: 'kafka' | 'postgres';
   readonly faults: readonly string[];
   readonly calls: number;
-  /** How long it was, and how long after the faults all writes were taken again, in milliseconds of simulated time. */
+  /**
+   * How long the history was, and how long after the faults all writes were accepted again, in milliseconds of
+   * simulated time.
+   */
   readonly ms: number;
   readonly recoveryMs: number;
-  /** What is wrong, one sentence each; empty when all was right. */
+  /** The problems, one sentence each; empty if there are none. */
   readonly problems: readonly string[];
 }
 
-/** Simulates the history of a seed. `only`: faults to choose one from; all, and several at once, if omitted. */
+/** Simulates the history of a seed. `only`: faults to choose one from; if omitted, all of them, and several at once. */
 export async function simulate(seed: number, only?: readonly string[]): Promise<Simulated> {
   const random = new Random(seed);
-  // The first numbers of neighbouring seeds are alike.
+  // Neighbouring seeds give similar first numbers, so these are skipped.
   for (let count = 0; count < 20; count += 1) random.next();
   beginHistory(random);
   const faults = drawFaults(random, only);
@@ -131,7 +133,7 @@ async function untilServing(places: readonly Place[]): Promise<void> {
   while (places.every(({ serving }) => serving === null)) await clock.sleep(50);
 }
 
-/** The service recovers by itself, within the limit: each process takes a write of each team. */
+/** Checks that the service recovers by itself, within the limit: each process accepts a write of each team. */
 async function recovered(
   deployment: SimulatedDeployment,
   clients: readonly SimulatedClient[],
@@ -157,7 +159,7 @@ async function recovered(
   problems.push(...missing.filter((problem) => problem !== null));
 }
 
-/** Each read model gets all of the log while nobody writes, within the limit. */
+/** Checks that each read model gets the whole log within the limit while nobody writes. */
 async function followed({ world, places, problems }: SimulatedDeployment, broken: number | null): Promise<void> {
   const limit = clock.now + recoveryLimit[world.log];
   for (const readModel of readModelsOf(places)) {
@@ -168,12 +170,12 @@ async function followed({ world, places, problems }: SimulatedDeployment, broken
   }
 }
 
-/** Those that processes use. */
+/** The read models that processes use. */
 function readModelsOf(places: readonly Place[]): string[] {
   return [...new Set(places.map(({ readModel }) => readModel))];
 }
 
-/** The partitions of which a read model lacks events. */
+/** The partitions for which a read model lacks events. */
 function behind({ log, kafka, postgres }: World, readModel: string, broken: number | null): number[] {
   return allPartitions(partitions).filter((partition) => {
     const end =
@@ -184,14 +186,14 @@ function behind({ log, kafka, postgres }: World, readModel: string, broken: numb
   });
 }
 
-/** What is wrong in what the clients of all teams were told. */
+/** The problems in the answers to the clients of all teams. */
 function judge(deployment: SimulatedDeployment, faults: readonly SimulatedFault[]): string[] {
   const { world, places, tables } = deployment;
   return tables.flatMap((table, team) =>
     readModelsOf(places).flatMap((readModel) => {
       const history = { calls: table.recorder.calls, final: finalRows(world, table, readModel) };
       const found = faults.map((fault) => fault.judge(deployment, history));
-      // Where one of the faults allows more, that counts.
+      // If one of the faults allows more, its checker counts.
       return found
         .reduce((a, b) => (a.length <= b.length ? a : b))
         .map((problem) => (team === 0 ? problem : `team ${team}: ${problem}`));

@@ -1,14 +1,14 @@
 /**
- * The locks of the model of Postgres: shared and exclusive, first come, first served. One who waits in a circle fails
- * after a second.
+ * The locks of the model of Postgres: shared and exclusive, first come, first served. A holder that waits in a circle
+ * fails after a second.
  */
 import { clock } from './clock.ts';
 import { postgresError } from './view.ts';
 
-/** What takes locks: a backend. */
+/** An owner of locks: a backend. */
 export interface Holder {
   readonly isAlive: boolean;
-  /** The locks that it holds until its transaction ends, and until it ends itself. */
+  /** The locks that it holds until its transaction ends, and those until it ends itself. */
   readonly locks: Set<string>;
   readonly sessionLocks: Set<string>;
   /** The lock that it waits for. */
@@ -34,13 +34,13 @@ export interface Wanted {
   readonly isShared: boolean;
 }
 
-/** How long a session waits for a lock until Postgres looks for a deadlock, in milliseconds (its default). */
+/** How long a session waits for a lock before Postgres looks for a deadlock, in milliseconds (its default). */
 const deadlockTimeout = 1000;
 
 export class Locks {
   readonly #locks = new Map<string, Lock>();
 
-  /** Resolves when the holder has the lock. Rejects when it waits for itself, and when its lock timeout has passed. */
+  /** Resolves when the holder has the lock. Rejects if it waits for itself, and if its lock timeout has passed. */
   take({ name, isShared }: Wanted, holder: Holder): Promise<void> {
     if (!holder.isAlive) return new Promise(() => undefined);
     const lock = this.#locks.get(name) ?? { owners: new Set(), isShared, waiting: [] };
@@ -71,7 +71,7 @@ export class Locks {
     });
   }
 
-  /** Takes the lock for the session of the holder if nobody else has it. Returns whether it did. */
+  /** Takes the lock for the session of the holder if nobody else has it. Returns whether it succeeded. */
   tryTake(wanted: Wanted, holder: Holder): boolean {
     const lock = this.#locks.get(wanted.name) ?? { owners: new Set(), isShared: wanted.isShared, waiting: [] };
     if (!this.#give(lock, wanted.name, { holder, isShared: wanted.isShared })) return false;
@@ -80,7 +80,7 @@ export class Locks {
     return true;
   }
 
-  /** Takes all locks back that `held` has. */
+  /** Releases all locks in `held`. */
   release(held: Set<string>, holder: Holder): void {
     for (const name of held) {
       const lock = this.#locks.get(name);
@@ -102,14 +102,14 @@ export class Locks {
     this.release(holder.sessionLocks, holder);
   }
 
-  /** Whether it could be given, and is by now. */
+  /** Gives the lock if it is free. Returns whether it was given. */
   #give(lock: Lock, name: string, { holder, isShared }: Pick<Waiting, 'holder' | 'isShared'>): boolean {
     const { owners, waiting } = lock;
     const isAlone = owners.size === 0 || (owners.size === 1 && owners.has(holder));
     const isHeld = owners.has(holder);
     if (isHeld && (isShared || !lock.isShared)) return true;
     if (!isAlone && !(isShared && lock.isShared)) return false;
-    // Nobody overtakes those who wait.
+    // No holder overtakes those that wait.
     if (!isHeld && waiting.length > 0) return false;
     owners.add(holder);
     lock.isShared = isShared;
@@ -132,7 +132,7 @@ export class Locks {
   }
 
   /**
-   * Whether the holder waits for a lock whose owners, or those who wait before it, wait for this holder, however
+   * Whether the holder waits for a lock whose owners, or the waiters before it, wait for this holder, directly or
    * indirectly.
    */
   #isInCircle(holder: Holder): boolean {
@@ -156,7 +156,7 @@ export class Locks {
   }
 }
 
-/** From now on the holder has the lock until it ends. */
+/** The holder now has the lock until it ends. */
 export function keepInSession(name: string, holder: Holder): void {
   holder.locks.delete(name);
   holder.sessionLocks.add(name);

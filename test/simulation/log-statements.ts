@@ -1,4 +1,4 @@
-/** What statements do that concern the log in Postgres: its heads, records and history, and where the log is. */
+/** The effects of statements on the log in Postgres: on its heads, records and history, and on the place of the log. */
 import { hashOf } from '../../src/log/identity.ts';
 import { logSchema } from '../../src/log/postgres/log-tables.ts';
 import { allPartitions } from '../../src/log/partition.ts';
@@ -12,7 +12,7 @@ interface Head extends TableRow {
   readonly time: number;
 }
 
-/** The lock on the row of a partition in the heads, and, shared, the one on the table of the records. */
+/** The lock on a partition's row in the heads, and a shared lock on the table of the records. */
 const lockOfHead = (partition: unknown): string => `head ${String(partition)}`;
 const writesRecords = 'shared records';
 
@@ -42,7 +42,7 @@ const inserting = (run: (...args: Parameters<Effect>) => void): Handler => ({
   },
 });
 
-/** Inserts records that were sent in one text. `timeOf`: the time of the one at this place. */
+/** Inserts records that were sent in one text. `timeOf` returns the time of the record at this place. */
 function putRecords(
   view: View,
   [partition, offset, bytes, firsts, lengths]: readonly [unknown, bigint, Buffer, readonly number[], readonly number[]],
@@ -89,7 +89,7 @@ export const logStatements: Handlers = {
     locks: () => allPartitions(partitions).map(lockOfHead),
     run: (view) => inOrder(view, 'heads').map((head) => ({ ...head, time: view.server.time })),
   },
-  // Appends a record where the head is.
+  // Appends a record at the head.
   'with moved as': {
     usesReadModel: false,
     locks: ([partition]) => [writesRecords, lockOfHead(partition)],

@@ -1,4 +1,4 @@
-/** Faults that lose records or commits which were acknowledged. */
+/** Faults that lose acknowledged records or commits. */
 import { sessionTimeout } from '../../src/log/kafka/group-membership.ts';
 import { clock } from './clock.ts';
 import { ConsumerGroup } from './consumer-group.ts';
@@ -18,7 +18,9 @@ import {
   type SimulatedFault,
 } from './fault.ts';
 
-/** Waits until the partition is noted as one whose log lacks records. Returns whether it is, after a while. */
+/**
+ * Waits until the partition is recorded as one whose log lacks records. Returns whether that happens within a while.
+ */
 async function isHalted({ world: { postgres } }: SimulatedDeployment, partition: number): Promise<boolean> {
   for (let count = 0; count < 50; count += 1) {
     if (postgres.rowsOf('progress').get(String(partition))!['contradicted'] === true) return true;
@@ -40,16 +42,16 @@ export const losses: readonly SimulatedFault[] = [
       const partition = partitionOfClients(deployment);
       const whole = brokers.loseTail(partition, 1 + random.below(4));
       if (random.chance(0.5)) brokers.elect(partition);
-      // Where nothing was lost that had been projected, the log goes on.
+      // If nothing was lost that had been projected, the log goes on.
       if (!(await isHalted(deployment, partition))) return;
       brokers.restore(partition, whole);
-      // An operator takes a while.
+      // An operator needs some time.
       await clock.sleep(random.between(2000, 5000));
       await resumeLog(world);
     },
   },
   {
-    name: 'a broker without the end of the log leads, and the former leader does not know',
+    name: 'a broker that lacks the end of the log leads, and the former leader does not know',
     log: 'kafka',
     places: apart,
     judge: nothingIsLost,
@@ -102,7 +104,7 @@ export const losses: readonly SimulatedFault[] = [
     },
   },
   {
-    name: 'Postgres goes on without a takeover, and the owner comes back when all is as it left it',
+    name: 'Postgres loses a takeover, and the former owner returns when everything looks unchanged',
     log: 'kafka',
     judge: nothingIsLost,
     overlaps: 'none',
@@ -112,7 +114,7 @@ export const losses: readonly SimulatedFault[] = [
       const epochs = (): unknown[] => [...postgres.rowsOf('progress').values()].map(({ epoch }) => epoch);
       const { commits } = postgres;
       projector!.kill();
-      // The process that follows it takes the partitions over once its session has ended.
+      // The process that follows it takes the partitions over once the session has ended.
       await clock.sleep(sessionTimeout + 500);
       const goOn = load.silence();
       await clock.sleep(quietFor);
@@ -120,7 +122,7 @@ export const losses: readonly SimulatedFault[] = [
       const pausedFor = random.between(10_000, 20_000);
       projector!.pause(pausedFor);
       postgres.loseCommits(commits);
-      // Another projector brings the read model to where it was, so that nothing seems to be missing.
+      // Another projector brings the read model to its former state, so that nothing seems to be missing.
       const other = new Place(world, 'projector', { group: new ConsumerGroup(world.random, partitions) });
       await clock.sleep(pausedFor);
       if (other.log === null) problems.push('the other projector did not start');
@@ -140,7 +142,7 @@ export const losses: readonly SimulatedFault[] = [
     ...fault,
     overlaps: 'none' as const,
     strike: async (deployment: SimulatedDeployment) => {
-      // Only what all processes have seen is certain to be missed.
+      // Only losses that all processes have seen are certain to be noticed.
       const goOn = deployment.load.silence();
       await clock.sleep(quietFor);
       await fault.strike(deployment);
@@ -150,7 +152,7 @@ export const losses: readonly SimulatedFault[] = [
 ];
 
 /**
- * With the log in Postgres, acknowledged writes are gone. With the log in Kafka they are there, and are projected
+ * With the log in Postgres, acknowledged writes are gone. With the log in Kafka they are still there, and are projected
  * again.
  */
 function postgresLosses(

@@ -1,6 +1,6 @@
 /**
- * Simulates histories, as many or as long as asked: `npm run simulate -- [--histories N] [--seconds N] [--seed N]
- * [--fault NAME]... [--plant NAME] [--processes N]`. Ends with 1 at the first history that has a problem, and prints
+ * Simulates as many histories, or for as long, as requested: `npm run simulate -- [--histories N] [--seconds N] [--seed
+ * N] [--fault NAME]... [--plant NAME] [--processes N]`. Ends with 1 at the first history that has a problem, and prints
  * its seed: `--histories 1 --seed N` repeats it exactly.
  */
 import { fork } from 'node:child_process';
@@ -23,8 +23,8 @@ const [histories, secondsMax, seed, processes] = [values.histories, values.secon
 ) as [number, number, number, number];
 
 /**
- * One process does not take the processor of another for its garbage collection, and seldom collects: 15 % more
- * histories a second.
+ * With these options, processes do not take processor time from each other for garbage collection, and collect rarely:
+ * 15 % more histories per second.
  */
 const garbageCollection = ['--single-threaded-gc', '--max-semi-space-size=64'];
 
@@ -33,7 +33,7 @@ const seedsOfProcess = 1e9;
 
 process.exitCode = processes > 1 ? await simulateInProcesses() : await simulateHere();
 
-/** Shares the histories out. Resolves to the exit code. */
+/** Distributes the histories. Resolves to the exit code. */
 async function simulateInProcesses(): Promise<number> {
   const options = [
     ...(values.fault ?? []).flatMap((fault) => ['--fault', fault]),
@@ -106,7 +106,7 @@ async function simulateHere(): Promise<number> {
   return 0;
 }
 
-/** Plants a bug. Resolves to the faults that show it; undefined: none is planted. */
+/** Plants a bug. Resolves to the faults that show it; undefined: no bug was planted. */
 async function plant(name: string | undefined): Promise<readonly string[] | undefined> {
   if (name === undefined) return undefined;
   const { simulationPlants } = await import('./plants.ts');

@@ -1,4 +1,4 @@
-/** What the queries of the models find in the model of Postgres. */
+/** The results of the models' queries in the model of Postgres. */
 import { bodyFormOf } from '../../projections/tables/read/stored-body.ts';
 import type { Extent, Table } from '../../projections/tables/table.ts';
 import { onReadModel, type Handler, type Handlers, type Values } from './handler.ts';
@@ -10,7 +10,7 @@ function tableOf(view: View, id: unknown): Table | null {
   return table === null || table.deleted ? null : table;
 }
 
-/** No row, or one. */
+/** One row, or none. */
 function rows(row: object | null): readonly TableRow[] {
   return row === null ? [] : [row as TableRow];
 }
@@ -46,7 +46,7 @@ function rowAt(
   };
 }
 
-/** A query of one table of a team: nothing if that has no such table. */
+/** A query of one table of a team. It finds nothing if the team has no such table. */
 function ofTable(find: (view: View, table: Table, values: Values) => TableRow): Handler {
   return onReadModel((view, values) => {
     const [tableId, teamId] = values;

@@ -33,7 +33,7 @@ async function move(deployment: SimulatedDeployment): Promise<void> {
           }),
         });
       } catch (error) {
-        // The topic has records that came after the log had moved away from it.
+        // The topic has records from after the log had moved away from it.
         if (to === 'kafka' && error instanceof WrongLog) newTopic(world);
         throw error;
       }

@@ -1,4 +1,4 @@
-/** What operators do beside a service that takes writes. It must neither lose anything nor stop anybody. */
+/** The work of operators beside a service that accepts writes. It must neither lose anything nor stop anybody. */
 import { readModelSchema } from '../../projections/models.ts';
 import { createReadModel, type World } from './world.ts';
 import { clock } from './clock.ts';
@@ -54,8 +54,7 @@ export const operations: readonly SimulatedFault[] = [
     overlaps: 'any',
     strike: async ({ world, random }) => {
       const { postgres } = world;
-      // What a damaged index would do to some of the rows of some teams. A read model that is built anew has another
-      // one.
+      // The effect of a damaged index on some rows of some teams. A read model that is rebuilt has another index.
       const refused = random.pick(['client 1.', 'team 3.', '5"']);
       postgres.refuses = (body, readModel) => readModel === readModelSchema && body.includes(refused);
       await clock.sleep(random.between(500, 5000));

@@ -1,4 +1,4 @@
-/** What operators do in simulated histories. */
+/** The work of operators in simulated histories. */
 import pRetry from 'p-retry';
 import type pg from 'pg';
 import { readModelSchema } from '../../projections/models.ts';
@@ -24,7 +24,10 @@ function versionsOf(postgres: PostgresServer): bigint[] {
   return [...postgres.rowsOf('progress').values()].map(({ base, next }) => (base as bigint) + (next as bigint));
 }
 
-/** What `tablog replay` does while all processes are stopped, but for how: they are started on an empty read model. */
+/**
+ * The work of `tablog replay` while all processes are stopped, done differently: the processes start on an empty read
+ * model.
+ */
 export async function replay(world: World, places: readonly Place[]): Promise<void> {
   const { postgres } = world;
   const before = versionsOf(postgres);
@@ -43,15 +46,15 @@ export async function replay(world: World, places: readonly Place[]): Promise<vo
   }
 }
 
-/** How often an operator tries something anew that failed, and how long after, in milliseconds. */
+/** How often an operator retries something that failed, and after how long, in milliseconds. */
 const again = { retries: 100, minTimeout: 500, factor: 1 };
 
-/** What an operator does with `tablog log resume`, again until it is possible. */
+/** The work of `tablog log resume`, retried until it is possible. */
 export async function resumeLog(world: World): Promise<void> {
   await pRetry(() => asOperator(world, resumeAfterLoss), again);
 }
 
-/** What an operator does with `tablog quarantine release --all`, again until no team is in quarantine. */
+/** The work of `tablog quarantine release --all`, retried until no team is in quarantine. */
 export async function releaseTeams(world: World): Promise<void> {
   const { signal } = new AbortController();
   await pRetry(
@@ -64,7 +67,7 @@ export async function releaseTeams(world: World): Promise<void> {
   );
 }
 
-/** Does something to the log and a read model from outside of the service. */
+/** Changes the log and a read model from outside of the service. */
 export async function asOperator(
   world: World,
   work: (log: RecordLog, database: Database) => Promise<unknown>,
@@ -88,7 +91,7 @@ export async function openRecords(
   return openRecordsIn(world.log, world, process, pool);
 }
 
-/** Opens the records of the log in Postgres, or of that in Kafka, wherever the log is. */
+/** Opens the records of the log in Postgres, or of the log in Kafka, wherever the log is. */
 export async function openRecordsIn(
   log: LogKind,
   { kafka }: World,
@@ -100,7 +103,7 @@ export async function openRecordsIn(
 }
 
 /**
- * Rejects if the log has moved away from where the settings say, as the service does when it starts, and each command.
+ * Rejects if the log is no longer where the settings say. The service does so when it starts, and so does each command.
  */
 export async function requirePlace(pool: pg.Pool, used: LogKind): Promise<void> {
   const place = await readLogPlace(pool);

@@ -1,4 +1,4 @@
-/** How many partitions a simulated log has: more than a process has connections to write with (`writersMax`). */
+/** How many partitions a simulated log has: more than the connections with which a process writes (`writersMax`). */
 export const partitions = 6;
 
 /** How many connections a simulated process writes with. */

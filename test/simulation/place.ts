@@ -1,5 +1,5 @@
 /**
- * A simulated process of the service: the real engine and the real way of a request through it, on models of Kafka and
+ * A simulated process of the service: the real log and the real path of a request through it, on models of Kafka and
  * Postgres.
  */
 import { pino } from 'pino';
@@ -41,7 +41,7 @@ const shareSettings = {
 /** How long after a failure a process ends, in milliseconds. */
 const drainTime = 1000;
 
-/** How often a process looks whether its read model was replaced, in milliseconds. */
+/** How often a process checks whether its read model was replaced, in milliseconds. */
 const lookInterval = 500;
 
 export interface Serving {
@@ -52,13 +52,16 @@ export interface Serving {
 }
 
 interface PlaceOptions {
-  /** Another consumer group than that of the others. */
+  /** A consumer group other than that of the other places. */
   readonly group?: ConsumerGroup | null;
-  /** The schema of its read model, if that is not the one of the others: this is another version of the service. */
+  /**
+   * The schema of its read model, if it differs from that of the other places: then this is another version of the
+   * service.
+   */
   readonly readModel?: string;
 }
 
-/** A place in which a process runs: when one ends, a supervisor starts the next. */
+/** A place in which a process runs. When a process ends, a supervisor starts the next one. */
 export class Place {
   readonly #world: World;
   readonly role: ProcessRole;
@@ -72,7 +75,7 @@ export class Place {
   #isStopped = false;
   /** How far the clock of its machine is ahead, in milliseconds. */
   skew = 0;
-  /** Rejects when the process that runs now ends. */
+  /** Rejects when the present process ends. */
   ended = Promise.withResolvers<never>();
 
   constructor(world: World, role: ProcessRole, { group = null, readModel = readModelSchema }: PlaceOptions = {}) {
@@ -84,7 +87,7 @@ export class Place {
     this.start();
   }
 
-  /** What serves requests; null while it starts. */
+  /** The parts that serve requests; null while it starts. */
   get serving(): Serving | null {
     return this.role !== 'projector' && this.#serving?.log.isCaughtUp ? this.#serving : null;
   }
@@ -113,7 +116,7 @@ export class Place {
     process.run(() => void this.#open(process));
   }
 
-  /** Ends it at once. Its supervisor starts it again after a while. */
+  /** Ends the process at once. Its supervisor starts the next one after a while. */
   kill(): void {
     const process = this.#process;
     if (process === null) return;
@@ -127,7 +130,7 @@ export class Place {
     clock.schedule(this.#world.random.between(10, 3000), () => (this.#isStopped ? undefined : this.start()), null);
   }
 
-  /** Stands still for so many milliseconds. */
+  /** Pauses the process for this many milliseconds. */
   pause(ms: number): void {
     const process = this.#process;
     if (process === null) return;
@@ -147,7 +150,7 @@ export class Place {
     this.#database?.cut();
   }
 
-  /** From now on the clock of its machine is ahead by so many milliseconds. */
+  /** From now on the clock of its machine is ahead by this many milliseconds. */
   setClock(skew: number): void {
     this.skew = skew;
     if (this.#process !== null) this.#process.skew = skew;
@@ -189,12 +192,12 @@ export class Place {
       };
     } catch (error) {
       logger.warn({ err: error, process: process.name }, 'the process could not start');
-      // As the supervisor sees it.
+      // At the time when the supervisor notices.
       clock.schedule(1000, fail);
     }
   }
 
-  /** Rejects if the log has moved away from where the settings say, and ends the process when it does. */
+  /** Rejects if the log is no longer where the settings say. Ends the process when the log moves away later. */
   async #requirePlace({ pool }: SimulatedDatabase, process: SimulatedProcess): Promise<void> {
     const { moves, log } = this.#world;
     if (!moves) return;
@@ -202,7 +205,7 @@ export class Place {
     new LogPlaceWatch(pool, log, await readMoves(pool)).onMoved(() => this.#endSoon(process));
   }
 
-  /** As the service does, which opens the new one then. It looks only when there is something to see. */
+  /** As in the service, which then opens the new read model. It checks only after a change. */
   #watchReadModel(requireReadModel: () => Promise<void>, onReplaced: () => void): void {
     const { postgres } = this.#world;
     let seen = postgres.schemaChanges;
@@ -224,7 +227,7 @@ export class Place {
     }, lookInterval);
   }
 
-  /** It has failed: it takes no more requests, and ends after a while. By then it has answered those that it had. */
+  /** After a failure: it takes no more requests, and ends after a while. By then it has answered its requests. */
   #drain(process: SimulatedProcess): void {
     const log = this.#serving?.log;
     this.#serving = null;
@@ -242,8 +245,8 @@ export class Place {
   }
 
   /**
-   * It has to start anew, and nothing has failed: it takes no more requests, and answers those that it has as well as
-   * it can.
+   * It must restart although nothing has failed: it takes no more requests, and answers its present ones as well as it
+   * can.
    */
   #endSoon(process: SimulatedProcess): void {
     if (this.#process !== process) return;

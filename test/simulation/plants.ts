@@ -1,7 +1,7 @@
 /**
- * Bugs that are planted into a simulation (`--plant NAME`), each with the faults that show it. Every one must be found,
- * or the simulation would be worth nothing. An offset that is reset silently is found with real processes only
- * (test/faults/kafka/plants.ts): the proof of the last record stops it here.
+ * Bugs that are planted into a simulation (`--plant NAME`), each with the faults that show it. The simulation must find
+ * every one, or it would be worth nothing. A silent reset of an offset is found only with real processes
+ * (test/faults/kafka/plants.ts): here the proof of the last record prevents it.
  */
 import { Batch } from '../../src/log/batch/batch.ts';
 import { KafkaLog } from '../../src/log/kafka/kafka-log.ts';
@@ -30,7 +30,7 @@ export interface SimulationPlant {
 const lostCommits = 'Postgres goes on without its last commits, on a new timeline';
 const lostCommitsUnnoticed = 'Postgres goes on without its last commits, on the same timeline';
 
-/** Changes how a process that has the log in Postgres, and runs, catches up with it. */
+/** Changes how a running process with the log in Postgres catches up with it. */
 function catchUpAs(change: (database: Database, catchUp: () => Promise<void>) => Promise<void>): void {
   const { open } = PostgresLog;
   const { catchUp } = PostgresLog.prototype;
@@ -49,7 +49,7 @@ function catchUpAs(change: (database: Database, catchUp: () => Promise<void>) =>
 }
 
 export const simulationPlants: Readonly<Record<string, SimulationPlant>> = {
-  'errors of brokers are certain': {
+  'every error of a broker counts as certain': {
     faults: ['sends are refused after they were written'],
     plant: () => {
       const { send } = KafkaConnection.prototype;
@@ -64,13 +64,13 @@ export const simulationPlants: Readonly<Record<string, SimulationPlant>> = {
     },
   },
   'the log is never doubted': {
-    faults: ['a broker without the end of the log leads, and the former leader does not know'],
+    faults: ['a broker that lacks the end of the log leads, and the former leader does not know'],
     plant: () => {
       KafkaConnection.prototype.doubtsAbout = () => 0;
     },
   },
   'a loss is seen twice by the same broker': {
-    faults: ['a leader that was deposed tells the end that it knows'],
+    faults: ['a deposed leader reports its old end'],
     plant: () => {
       KafkaConnection.prototype.findLeaderAnew = async function believe(partition) {
         return this.leaderOf(partition)!;
@@ -78,7 +78,7 @@ export const simulationPlants: Readonly<Record<string, SimulationPlant>> = {
     },
   },
   'a proof counts whichever broker it came from': {
-    faults: ['a broker without the end of the log leads, and the former leader does not know'],
+    faults: ['a broker that lacks the end of the log leads, and the former leader does not know'],
     plant: () => {
       KafkaConnection.prototype.leaderOf = () => 'any';
       KafkaReader.prototype.ledBy = function anyOf() {
@@ -105,7 +105,7 @@ export const simulationPlants: Readonly<Record<string, SimulationPlant>> = {
       };
     },
   },
-  'a deadline is by the own clock': {
+  'a deadline follows the clock of the process': {
     faults: ['the clocks of the brokers are wrong for a while'],
     plant: () => {
       KafkaLog.prototype.nextTime = function ownTime() {
@@ -113,7 +113,7 @@ export const simulationPlants: Readonly<Record<string, SimulationPlant>> = {
       };
     },
   },
-  'histories of Postgres are not told apart': {
+  'histories of Postgres are not distinguished': {
     faults: [lostCommits, lostCommitsUnnoticed],
     plant: () => {
       HistoryGuard.prototype.check = async () => undefined;
@@ -132,7 +132,7 @@ export const simulationPlants: Readonly<Record<string, SimulationPlant>> = {
     },
   },
   'partitions are not fenced off': {
-    faults: ['two groups of projectors', 'a process stands still'],
+    faults: ['two groups of projectors', 'a process is paused'],
     plant: () => {
       changeStatement('advance_progress', (advance) => (view, [partition, first, next, time, hash, logId], texts) => {
         const row = view.get('progress', String(partition))!;
@@ -142,13 +142,13 @@ export const simulationPlants: Readonly<Record<string, SimulationPlant>> = {
       changeStatement('select_outcomes', () => () => []);
     },
   },
-  'what was appended twice is decided twice': {
+  'an event that was appended twice is decided twice': {
     faults: ['sends are not answered'],
     plant: () => {
       changeStatement('select_outcomes', () => () => []);
     },
   },
-  'outcomes are told before they are stored': {
+  'outcomes are sent before they are stored': {
     faults: ['Postgres is restarted', 'a process is killed'],
     plant: () => {
       ProgressNotifier.prototype.withNotification = async function tellFirst(notification, store) {
@@ -166,7 +166,7 @@ export const simulationPlants: Readonly<Record<string, SimulationPlant>> = {
     faults: ['two versions write'],
     plant: () => catchUpAs(async (database, catchUp) => (database.schema === otherReadModel ? undefined : catchUp())),
   },
-  'a replay that goes on begins with the times of the brokers': {
+  'a resumed replay begins with the times of the brokers': {
     faults: ['a replay takes over while clocks step'],
     plant: () => {
       changeStatement(
@@ -210,15 +210,15 @@ export const simulationPlants: Readonly<Record<string, SimulationPlant>> = {
       }
     },
   },
-  'who waits is told success by the offset': {
+  'a passed offset counts as success of a waiting request': {
     faults: ['sends are not answered'],
     plant: servicePlants['wait by offset only'],
   },
-  'what cannot be projected is passed over': {
-    faults: ['a record is no event'],
+  'an event that cannot be projected is skipped': {
+    faults: ['a record is not an event'],
     plant: servicePlants['skipped poison event'],
   },
-  'what took effect is answered with 4xx': {
+  'a write that took effect is answered 4xx': {
     faults: ['a process is killed'],
     plant: servicePlants['4xx after the append'],
   },

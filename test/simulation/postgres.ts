@@ -1,8 +1,8 @@
 /**
- * A model of a Postgres server, as far as Postgres promises anything: transactions are atomic, see what was committed
- * before each statement, and wait for the locks of others; one that waits in a circle fails after a second; what was
- * committed stays, unless a fault says that it is lost. It keeps the rows of one log and of any number of read models
- * in memory, and knows what each statement of the service does (statements.ts).
+ * A model of a Postgres server that keeps Postgres's promises and no others. Transactions are atomic, see everything
+ * that was committed before each statement, and wait for the locks of others. One that waits in a circle fails after a
+ * second. Committed data stays, unless a fault loses it. The model keeps the rows of one log and of any number of read
+ * models in memory, and knows the effect of each statement of the service (statements.ts).
  */
 import { readModelSchema } from '../../projections/models.ts';
 import type { CombinedStatement } from '../../src/storage/database/combine.ts';
@@ -40,7 +40,7 @@ export class PostgresServer implements Server {
   ]);
   /** By the names of their schemas. */
   readonly readModels = new Map<string, Tables>();
-  /** By how much the clock of the server is ahead, in milliseconds. */
+  /** How far the clock of the server is ahead, in milliseconds. */
   skew = 0;
   timeline = 1n;
   starts = 1;
@@ -53,10 +53,10 @@ export class PostgresServer implements Server {
   readonly listeners = new Set<(channel: string, payload: string) => void>();
   readonly sessions = new Set<Session>();
   readonly locks = new Locks();
-  /** How often read models came, went, or got another name; and what is called when they do. */
+  /** How often read models were created, dropped or renamed; and a function that is called each time. */
   schemaChanges = 0;
   onSchemasChanged: () => void = () => undefined;
-  /** How to undo each commit, for those that get lost. */
+  /** How to undo each commit, if it is lost. */
   readonly #undo: {
     readonly rows: readonly (readonly [table: Map<string, TableRow>, key: string, before: TableRow | undefined])[];
     readonly readModels: ReadonlyMap<string, Tables> | null;
@@ -106,7 +106,7 @@ export class PostgresServer implements Server {
     this.firstCommits = this.commits;
   }
 
-  /** All connections end, and the last commits down to this number are gone. */
+  /** Ends all connections, and undoes the last commits down to this number. */
   loseCommits(commits: number): void {
     this.restart();
     while (this.#undo.length > commits) {
@@ -123,7 +123,7 @@ export class PostgresServer implements Server {
     }
   }
 
-  /** All backends end, and the server starts anew. */
+  /** Ends all backends, and starts the server again. */
   restart(): void {
     this.starts += 1;
     for (const session of this.sessions) session.end();
@@ -137,13 +137,13 @@ function isScript(text: string): boolean {
   return /^(begin|set local [^;]*);/.test(text);
 }
 
-/** Locks are exclusive unless their names say something else. */
+/** Locks are exclusive unless their names say otherwise. */
 function wanted(lock: string): Wanted {
   const name = lock.replace(/^shared /, '');
   return { name, isShared: name !== lock };
 }
 
-/** A backend: it runs the statements of one connection, one after the other. */
+/** A backend. It runs the statements of one connection, one after the other. */
 export class Session implements Holder {
   readonly id = (backends += 1);
   readonly server: PostgresServer;
@@ -175,7 +175,7 @@ export class Session implements Holder {
     return this.#transaction !== null;
   }
 
-  /** Ends at once: what is not committed is rolled back, and nothing is answered. */
+  /** Ends at once: uncommitted changes are rolled back, and nothing is answered. */
   end(): void {
     if (!this.isAlive) return;
     this.isAlive = false;
@@ -184,7 +184,7 @@ export class Session implements Holder {
     this.onEnd();
   }
 
-  /** Runs a statement after all earlier ones. Never settles if the backend ends before. */
+  /** Runs a statement after all earlier ones. Never settles if the backend ends first. */
   run(statement: Statement, values: readonly unknown[]): Promise<Result> {
     const running = this.#last.then(() => this.#run(statement, values));
     this.#last = running.catch(() => undefined);
@@ -210,7 +210,7 @@ export class Session implements Holder {
     }
   }
 
-  /** Runs statements that were sent as one text. Gives the result of the last. */
+  /** Runs statements that were sent as one text. Returns the result of the last one. */
   async #runAll(texts: string): Promise<Result> {
     let last: Result | null = null;
     for (const text of texts.split(';')) last = await this.#run({ name: '', text: text.trim() }, []);
@@ -229,13 +229,13 @@ export class Session implements Holder {
     for (const { handler, given, texts } of calls)
       for (const lock of handler.locks?.(given, texts, this.readModel) ?? [])
         await this.server.locks.take(wanted(lock), this);
-    // What a statement does takes time, in which others run.
+    // A statement takes time, in which others run.
     await clock.sleep(this.server.random.between(0, 0.5));
     if (!this.isAlive) return new Promise(() => undefined);
     const view = this.#transaction ?? this.#view();
     const results = calls.map(({ handler, given, texts }, part) => {
       const rows = handler.inSession?.(this, given) ?? handler.run(view, given, texts);
-      // Postgres runs the parts that guard before those that nobody reads from.
+      // Postgres runs the guards before the parts from which nothing reads.
       if (part < guards && rows.length === 0) throw postgresError('22012');
       return rows;
     });
@@ -249,7 +249,7 @@ export class Session implements Holder {
     return new View(this.server, this.readModel, new Map());
   }
 
-  /** Postgres ends a session that is idle in its transaction for longer than it said. */
+  /** Postgres ends a session that is idle in a transaction for longer than the session allows. */
   #endWhenIdle(view: View): void {
     this.#used += 1;
     const limit = Number(view.settings.get('idle_in_transaction_session_timeout') ?? 0);

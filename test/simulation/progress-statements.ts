@@ -1,4 +1,4 @@
-/** What statements do that concern the progress of read models, their quarantines and their outcomes. */
+/** The effects of statements on the progress of read models, on quarantines and on outcomes. */
 import {
   inOrder,
   nothing,
@@ -12,7 +12,7 @@ import {
 import { keyOf, type ProgressRow } from './stored-rows.ts';
 import type { TableRow, View } from './view.ts';
 
-/** The locks on the rows of partitions, and, shared, the one on the table: `lock table progress` waits for writers. */
+/** The locks on the rows of partitions, and a shared lock on the table: `lock table progress` waits for writers. */
 const locksOf = (partitions: readonly unknown[], readModel: string): readonly string[] => [
   `shared progress of ${readModel}`,
   ...partitions.map((partition) => `progress ${String(partition)} of ${readModel}`),
@@ -23,7 +23,7 @@ export function progressOf(view: View, partition: unknown): ProgressRow {
   return view.get('progress', String(partition)) as ProgressRow;
 }
 
-/** `set`: null where the condition of the statement does not hold. Gives the rows that are changed. */
+/** `set` returns null if the condition of the statement does not hold. Returns the changed rows. */
 function change(view: View, partition: unknown, set: (row: ProgressRow) => Partial<ProgressRow> | null): ProgressRow[] {
   const before = progressOf(view, partition);
   const changes = set(before);
@@ -44,7 +44,7 @@ function updating(set: (row: ProgressRow, values: Values, view: View) => Partial
   };
 }
 
-/** How a read model that takes over, and a log that is closed, void all epochs. Bugs are planted here. */
+/** How a takeover by a read model, and the closing of a log, void all epochs. Bugs are planted here. */
 export const voided = { epoch: (view: View, epoch: bigint): bigint => epoch + 1n + random(view) };
 
 const random = (view: View): bigint => BigInt(Math.floor(view.server.random.next() * 2 ** 40));
@@ -124,7 +124,7 @@ export const progressStatements: Handlers = {
     row.epoch === BigInt(epoch) ? { caughtUp: true } : null,
   ),
 
-  // Those that void all epochs have locked the whole table.
+  // Statements that void all epochs have locked the whole table.
   'update progress set epoch = epoch + 1': onReadModel((view, [halted]) =>
     inOrder(view, 'progress').flatMap(({ partition }) =>
       change(view, partition, ({ epoch }) => ({ epoch: voided.epoch(view, epoch), halted, contradicted: true })),

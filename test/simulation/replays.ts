@@ -1,5 +1,5 @@
 /**
- * Replays beside a service that takes writes: a read model is built anew and takes over, while clocks step, and while
+ * Replays beside a service that accepts writes: a read model is rebuilt and takes over, while clocks step, and while
  * replays and processes are killed.
  */
 import { models, readModelSchema } from '../../projections/models.ts';
@@ -12,12 +12,12 @@ import { apart, nothingIsLost, together, type SimulatedDeployment, type Simulate
 import { openRecords } from './operator.ts';
 import type { TableRow, Tables } from './view.ts';
 
-// Garbage is not simulated: in these minutes hardly any becomes old enough to go.
+// Garbage is not simulated: in these minutes hardly anything becomes old enough to be removed.
 for (const model of Object.values(models)) Object.assign(model, { garbage: {} });
 
 const minute = 60_000;
 
-/** While `isOver` is false, the clocks of the brokers, of Postgres and of the processes step, and step back. */
+/** While `isOver` is false, the clocks of the brokers, of Postgres and of the processes step forward and back. */
 async function stepClocks(
   { world: { postgres, kafka }, places, random }: SimulatedDeployment,
   isOver: () => boolean,
@@ -37,7 +37,7 @@ async function stepClocks(
   }
 }
 
-/** What a read model that takes over lacks, or has otherwise, of what the one has that served: one sentence each. */
+/** The differences between a read model that takes over and the one that served, one sentence each. */
 function differences(served: Tables, rebuilt: Tables): string[] {
   const rowsOf = (tables: Tables, table: string): ReadonlyMap<string, TableRow> =>
     tables.get(table) ?? new Map<string, TableRow>();
@@ -46,7 +46,7 @@ function differences(served: Tables, rebuilt: Tables): string[] {
   const problems: string[] = [];
   for (const [partition, before] of partitionsOf(served)) {
     const after = partitionsOf(rebuilt).get(partition)!;
-    // What is held is decided later, and what was lost is gone.
+    // Held events are decided later, and lost ones are gone.
     if ([before, after].some(({ held, contradicted }) => held !== '{}' || contradicted === true)) continue;
     compared.add(Number(partition));
     if ((after['next'] as bigint) < (before['next'] as bigint))
@@ -73,7 +73,7 @@ function differences(served: Tables, rebuilt: Tables): string[] {
   return problems;
 }
 
-/** Compares each read model that takes over with the one that served, in the moment in which it does. */
+/** Compares each read model that takes over with the one that served, at the moment of the takeover. */
 function watchTakeovers({ world: { postgres }, problems }: SimulatedDeployment): void {
   let served = postgres.readModels.get(readModelSchema);
   postgres.onSchemasChanged = () => {
@@ -84,7 +84,7 @@ function watchTakeovers({ world: { postgres }, problems }: SimulatedDeployment):
   };
 }
 
-/** How many replays operators are at, in each deployment. */
+/** How many replays are running in each deployment. */
 const underWay = new WeakMap<SimulatedDeployment, number>();
 
 async function strike(deployment: SimulatedDeployment, steps: boolean): Promise<void> {
@@ -115,7 +115,7 @@ async function strike(deployment: SimulatedDeployment, steps: boolean): Promise<
     .map((nameOf) => nameOf(readModelSchema))
     .filter((name) => postgres.readModels.has(name));
   underWay.set(deployment, others() - 1);
-  // Where Postgres has lost commits, the next replay removes what is left.
+  // If Postgres has lost commits, the next replay removes what is left.
   if (left.length > 0 && others() === 0 && postgres.timeline === timeline)
     problems.push(`a replay has left ${left.join(', ')} behind`);
 }

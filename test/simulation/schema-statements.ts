@@ -1,23 +1,23 @@
-/** What statements do that concern read models as a whole, tables as such, and sessions. */
+/** The effects of statements on whole read models, on tables as such, and on sessions. */
 import { logSchema } from '../../src/log/postgres/log-tables.ts';
 import { nothing, onNamed, onReadModel, readModelLock, type Handlers, type Values } from './handler.ts';
 import { keepInSession } from './locks.ts';
 import { emptyReadModel } from './stored-rows.ts';
 import { postgresError, type TableRow, type View } from './view.ts';
 
-/** The schema of a table, and its name. The tables of the log belong to each read model, so they need none. */
+/** The schema and the name of a table. The tables of the log belong to each read model, so they need no schema. */
 function nameOf(table: string, readModel: string): readonly [schema: string, name: string] {
   if (table === `${logSchema}.records`) return [readModel, 'records'];
   return table.includes('.') ? (table.split('.') as [string, string]) : [readModel, table];
 }
 
-/** The lock on a table: those who write to it have it, shared. */
+/** The lock on a table. Its writers hold it, shared. */
 function lockOfTable(table: string, readModel: string): string {
   const [schema, name] = nameOf(table, readModel);
   return name === 'records' ? name : `${name} of ${schema}`;
 }
 
-/** Makes or drops the trigger that refuses writes to a table. */
+/** Creates or drops the trigger that refuses writes to a table. */
 function setTrigger(view: View, table: string, trigger: TableRow | null): readonly TableRow[] {
   const [schema, name] = nameOf(table, view.name);
   view.in(schema).put(`triggers of ${name}`, '', trigger);
@@ -29,7 +29,7 @@ const milliseconds = (value: string): string =>
 
 const advisory = (values: Values): string => `advisory ${values.join(' ')}`;
 
-/** Whether a trigger refuses what it should. Bugs are planted here. */
+/** Whether triggers refuse writes. Bugs are planted here. */
 export const triggers = { refuse: true };
 
 export const schemaStatements: Handlers = {
@@ -61,7 +61,7 @@ export const schemaStatements: Handlers = {
     return [];
   }),
 
-  // The tables of a new read model are there at once.
+  // The tables of a new read model exist at once.
   '-- Made from the entities': nothing,
   'create table if not exists': nothing,
   'insert into progress (partition, next, epoch, base, time) select n': nothing,

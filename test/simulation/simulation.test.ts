@@ -1,16 +1,16 @@
-/** The simulation finds nothing wrong, and finds each bug that is planted into it. */
+/** The simulation finds no problem in the service, and finds each bug that is planted into it. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { isFull, scale } from '../scale.ts';
 
-/** How many histories a planted bug may take until it is found. */
+/** How many histories it may take until a planted bug is found. */
 const historiesMax = 3000;
 
-/** Seeds that find a planted bug sooner than the usual one, which is 1. */
+/** Seeds that find a planted bug sooner than the default one, which is 1. */
 const seeds: Readonly<Record<string, string>> = {
-  'a replay that goes on begins with the times of the brokers': '925',
-  'outcomes are told before they are stored': '216',
+  'a resumed replay begins with the times of the brokers': '925',
+  'outcomes are sent before they are stored': '216',
 };
 
 interface Ended {
@@ -48,29 +48,29 @@ test('a seed always gives the same history', async () => {
 });
 
 test.each([
-  'errors of brokers are certain',
+  'every error of a broker counts as certain',
   'the log is never doubted',
   'a loss is seen twice by the same broker',
   'a proof counts whichever broker it came from',
   'versions do not rise after a loss',
-  'a deadline is by the own clock',
-  'histories of Postgres are not told apart',
+  'a deadline follows the clock of the process',
+  'histories of Postgres are not distinguished',
   'nobody watches the heads of the log',
   'partitions are not fenced off',
-  'what was appended twice is decided twice',
-  'who waits is told success by the offset',
-  'what cannot be projected is passed over',
-  'what took effect is answered with 4xx',
-  'outcomes are told before they are stored',
+  'an event that was appended twice is decided twice',
+  'a passed offset counts as success of a waiting request',
+  'an event that cannot be projected is skipped',
+  'a write that took effect is answered 4xx',
+  'outcomes are sent before they are stored',
   'a writer connection is kept while its partition is caught up',
   'one version is starved by the other',
   'an append that waits is never answered',
-  'a replay that goes on begins with the times of the brokers',
+  'a resumed replay begins with the times of the brokers',
   'a takeover does not wait for the last records',
   'a takeover leaves the fencing tokens as they are',
   'a log that moves is not closed',
 ])('it finds: %s', async (plant) => {
-  // A seed with which each is found, so that none is missed by chance, and soon.
+  // With this seed each bug is found soon, and none is missed by chance.
   const seed = isFull ? [] : ['--seed', seeds[plant] ?? '1'];
   expect(await simulate('--histories', String(historiesMax), '--plant', plant, ...seed)).toMatchObject({
     code: 1,

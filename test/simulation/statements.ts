@@ -1,4 +1,4 @@
-/** Finds what a statement does in the model of Postgres. */
+/** Finds the effect of a statement in the model of Postgres. */
 import type { Statement } from '../../src/storage/database/pipelined-client.ts';
 import type { Handler, Effect } from './handler.ts';
 import { logStatements } from './log-statements.ts';
@@ -13,17 +13,17 @@ const known = new Map<string, Handler>(
   ),
 );
 
-/** Changes what the statement of this name does: plants a bug. */
+/** Changes the effect of the statement with this name: plants a bug. */
 export function changeStatement(name: string, change: (run: Effect) => Effect): void {
   const handler = known.get(name)!;
   known.set(name, { ...handler, run: change(handler.run) });
 }
 
-/** A statement with what it does. */
+/** A statement with its effect. */
 interface KnownStatement {
   readonly handler: Handler;
   readonly texts: readonly string[];
-  /** How many parameters it has. */
+  /** The number of its parameters. */
   readonly parameters: number;
 }
 
@@ -42,7 +42,7 @@ export function findStatement(statement: Statement): KnownStatement {
 }
 
 function find({ name, text }: Statement): Omit<KnownStatement, 'parameters'> {
-  // Those that are generated have names.
+  // Generated statements have names.
   const handler = name === '' ? null : (known.get(name.replace(/_1$/, '')) ?? generatedWrite(text));
   if (handler) return { handler, texts: [text] };
   const start = text.trimStart();
@@ -53,9 +53,9 @@ function find({ name, text }: Statement): Omit<KnownStatement, 'parameters'> {
   throw new Error(`the model of Postgres does not know: ${name} ${text}`);
 }
 
-/** Finds texts that begin so (`Handlers`). */
+/** Matches texts that begin like this (`Handlers`). A blank stands for any white space, also for a line end. */
 function patternOf(begin: string): RegExp {
-  const escaped = begin.replaceAll(/[$()*+?.|[\]\\^]/g, String.raw`\$&`);
+  const escaped = begin.replaceAll(/[$()*+?.|[\]\\^]/g, String.raw`\$&`).replaceAll(' ', String.raw`\s+`);
   return new RegExp(
     `^${escaped.replaceAll('{}', String.raw`([\w.']+)`).replaceAll(String.raw`\.\.\.`, String.raw`[\s\S]*?`)}`,
   );

@@ -19,7 +19,7 @@ interface TableOfRows {
   readonly defaults: TableRow;
 }
 
-/** The code with which Postgres refuses rows that it cannot hold (`refuses`): untranslatable_character. */
+/** The code with which Postgres refuses rows that it cannot store (`refuses`): untranslatable_character. */
 export const refusedRowsCode = '22P05';
 
 const entities: readonly EntitySchema[] = [
@@ -52,7 +52,7 @@ export function rowsOfPartitions(row: (partition: number) => TableRow): Map<stri
   return new Map(allPartitions(partitions).map((partition) => [String(partition), row(partition)]));
 }
 
-/** A partition in a read model that has just been created. */
+/** A partition in a new read model. */
 const begun = {
   next: 0n,
   epoch: 0n,
@@ -73,7 +73,7 @@ const begun = {
 /** The progress of a partition. */
 export type ProgressRow = TableRow & Readonly<typeof begun> & { readonly partition: number };
 
-/** The tables of a read model that has just been created. */
+/** The tables of a new read model. */
 export function emptyReadModel(): Tables {
   return new Map([['progress', rowsOfPartitions((partition) => ({ partition, ...begun }))]]);
 }
@@ -114,7 +114,7 @@ function givenRowsOf(text: string): GivenRows {
   return rows;
 }
 
-/** The rows that a RowsStatement was bound to. */
+/** The rows to which a RowsStatement was bound. */
 export function decodeRows(text: string, values: readonly unknown[]): TableRow[] {
   const { names, types, isOne } = givenRowsOf(text);
   if (isOne) return [Object.fromEntries(names.map((name, at) => [name, toValue(types[at]!, values[at])]))];
@@ -144,7 +144,7 @@ function toStored({ numbers, defaults }: TableOfRows, row: TableRow): TableRow {
   return stored;
 }
 
-/** What a generated insert, upsert, update or delete does. Null: the statement is none. */
+/** The effect of a generated insert, upsert, update or delete; null if the statement is none of these. */
 export function generatedWrite(text: string): Handler | null {
   const [, inserted, updated, deleted] =
     /^(?:insert into (\w+) \([^)]*\) select|update (\w+) set [^$]*? from|delete from (\w+) using)/s.exec(text) ?? [];
@@ -174,7 +174,7 @@ export function generatedWrite(text: string): Handler | null {
   });
 }
 
-/** Null in a nullable column of lines is sent as an empty line. */
+/** In a nullable column of lines, null is sent as an empty line. */
 function nullEmptyLines(text: string, row: TableRow): TableRow {
   if (!text.includes('nullif(')) return row;
   const nullable = [...text.matchAll(/nullif\(given\.(\w+)/g)].map(([, column]) => propertyOf(column!));

@@ -6,12 +6,12 @@ export type TableRow = Readonly<Record<string, unknown>>;
 
 export type Tables = Map<string, Map<string, TableRow>>;
 
-/** An error as Postgres reports it. */
+/** An error in the form of Postgres's reports. */
 export function postgresError(code: string, constraint?: string): Error {
   return Object.assign(new Error(`Postgres reports ${code}`), { code, constraint });
 }
 
-/** What statements see of a server, besides the rows. */
+/** The state of a server that statements see, besides the rows. */
 export interface Server {
   readonly random: Random;
   /** The time of its clock, in milliseconds since 1970. */
@@ -29,17 +29,17 @@ export interface Server {
   readonly log: Tables;
   /** By the names of their schemas. */
   readonly readModels: Map<string, Tables>;
-  /** Makes changes at once: rows, and then read models that come, go, or get another name. */
+  /** Makes changes at once: first of rows, then of the set of read models (created, dropped, renamed). */
   commit(changes: readonly Changes[], schemas: readonly SchemaChange[]): void;
 }
 
-/** The changed rows of a table; null: a row is gone. */
+/** The changed rows of a table; null: a row was deleted. */
 export interface Changes {
   readonly stored: Map<string, TableRow>;
   readonly rows: ReadonlyMap<string, TableRow | null>;
 }
 
-/** Changes which read models there are. */
+/** A change of the set of read models. */
 export type SchemaChange = (readModels: Map<string, Tables>) => void;
 
 const oids = new WeakMap<Tables, bigint>();
@@ -50,7 +50,7 @@ export class View {
   readonly server: Server;
   /** The schema of the read model. */
   readonly name: string;
-  /** The read model, as it was found when it was first used: from then on the transaction has a lock on it. */
+  /** The read model, as it was when it was first used. From then on the transaction has a lock on it. */
   #tables: Tables | null = null;
   readonly #changes = new Map<string, Map<string, TableRow | null>>();
   readonly #schemas: SchemaChange[] = [];
@@ -99,12 +99,12 @@ export class View {
     return [...new Map([...committed, ...changes]).values()].filter((row) => row !== null);
   }
 
-  /** Happens when this is committed. */
+  /** Takes effect when the transaction commits. */
   changeSchemas(change: SchemaChange): void {
     this.#schemas.push(change);
   }
 
-  /** Listeners hear it when this is committed. */
+  /** Listeners get it when the transaction commits. */
   notify(channel: string, payload: string): void {
     this.#notifications.push([channel, payload]);
   }

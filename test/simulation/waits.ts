@@ -1,14 +1,11 @@
-/**
- * What waits in a simulated deployment: the calls of clients, and the connections of processes. It must not wait for
- * ever.
- */
+/** The waits in a simulated deployment: calls of clients, and connections of processes. Nothing may wait for ever. */
 import { clock } from './clock.ts';
 import type { SimulatedDatabase } from './database.ts';
 
-/** A call may take this long, in milliseconds of simulated time. */
+/** How long a call may take, in milliseconds of simulated time. */
 const callLimit = 150_000;
 
-/** Something waits that will never go on. The message says what. */
+/** A wait that will never end. The message names it. */
 export class Deadlock extends Error {
   override readonly name = 'Deadlock';
 }
@@ -20,10 +17,10 @@ interface Call {
 
 export class Waits {
   readonly #calls = new Set<Call>();
-  /** The connections of the processes that run. */
+  /** The connections of the running processes. */
   readonly databases = new Set<SimulatedDatabase>();
 
-  /** Notes that a client waits for `work`. */
+  /** Records that a client waits for `work`. */
   async during<T>(what: string, work: Promise<T>): Promise<T> {
     const call = { what, since: clock.now };
     this.#calls.add(call);
@@ -34,7 +31,7 @@ export class Waits {
     }
   }
 
-  /** Throws Deadlock if something has waited too long, or must wait for ever. */
+  /** Throws Deadlock if a call has waited too long, or a connection must wait for ever. */
   check(): void {
     const starved = [...this.databases].flatMap((database) => database.starved());
     const oldest = Math.min(...[...this.#calls].map(({ since }) => since));
@@ -42,7 +39,7 @@ export class Waits {
       throw new Deadlock(['something waits for ever:', ...starved, ...this.describe()].join('\n'));
   }
 
-  /** The calls that are not answered, the oldest first, one sentence each. */
+  /** The unanswered calls, the oldest first, one sentence each. */
   describe(): string[] {
     const calls = [...this.#calls].toSorted((a, b) => a.since - b.since);
     return calls.map(({ what, since }) => `${what} has waited for ${Math.round(clock.now - since)} ms`);

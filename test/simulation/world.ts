@@ -1,4 +1,4 @@
-/** What a simulated deployment consists of besides the service. */
+/** The parts of a simulated deployment besides the service. */
 import type { LogKind } from '../../src/log/postgres/log-place.ts';
 import { readModelSchema } from '../../projections/models.ts';
 import type { Random } from '../support/random.ts';
@@ -11,21 +11,21 @@ import { Waits } from './waits.ts';
 
 export interface World {
   readonly random: Random;
-  /** Where the log is, as the settings of all processes say. */
+  /** Where the log is, according to the settings of all processes. */
   log: LogKind;
   /** Whether the log may move. */
   readonly moves: boolean;
   readonly postgres: PostgresServer;
   /** How many places there are. */
   places: number;
-  /** What is wrong in this history, one sentence each. */
+  /** The problems in this history, one sentence each. */
   readonly problems: string[];
   readonly waits: Waits;
-  /** Null where the log is in Postgres and stays there. */
+  /** Null if the log is in Postgres and stays there. */
   kafka: { readonly brokers: Brokers; readonly group: ConsumerGroup } | null;
 }
 
-/** Another topic, which is empty. Processes that use the one before go on to do so. */
+/** Creates another, empty topic. Processes that use the former one go on using it. */
 export function newTopic(world: World): void {
   world.kafka = emptyTopic(world.random);
 }
@@ -34,12 +34,12 @@ function emptyTopic(random: Random): World['kafka'] {
   return { brokers: new Brokers(random, partitions), group: new ConsumerGroup(random, partitions) };
 }
 
-/** Makes an empty read model; one of this name is gone. */
+/** Creates an empty read model, and replaces any of this name. */
 export function createReadModel({ readModels }: PostgresServer, name: string): void {
   readModels.set(name, emptyReadModel());
 }
 
-/** An empty read model, and an empty log; brokers too, if the log may `move`. */
+/** An empty read model and an empty log; also brokers, if the log may `move`. */
 export function newWorld(random: Random, log: LogKind, moves: boolean): World {
   const postgres = new PostgresServer(random);
   postgres.log.set(

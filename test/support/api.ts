@@ -47,13 +47,10 @@ export interface ApiOfFile {
   client(): Client;
 }
 
-/** Requests that permit an asynchronous answer get one at once, and maintenance runs only when a test runs it. */
+/** The service answers 202 at once if the request permits it. Maintenance runs only when a test runs it. */
 export const promptly = { ASYNC_WAIT_MS: '0', MAINTENANCE_INTERVAL_MS: '3600000' };
 
-/**
- * The service with these settings, shared with all test files that use the same settings; each file has a team of its
- * own.
- */
+/** The service with these settings, shared by all test files that use the same settings. Each file has its own team. */
 export function useApi(settings: Readonly<Record<string, string>> = {}): ApiOfFile {
   return useDeployment(
     () => callDeployments('share', deploymentKind, settings),
@@ -61,7 +58,7 @@ export function useApi(settings: Readonly<Record<string, string>> = {}): ApiOfFi
   );
 }
 
-/** A service of this file alone: for special settings, measurements, or disturbances. Stopped after the tests. */
+/** A service for this file alone: for special settings, measurements, or disturbances. Stopped after the tests. */
 export function useOwnApi(settings: Settings = {}): ApiOfFile {
   return useDeployment(
     () => callDeployments('start', deploymentKind, typeof settings === 'function' ? settings() : settings),

@@ -1,10 +1,10 @@
 /**
- * A simple reference implementation of CSV and TSV cells (docs/spec/decisions.md 2 and 6), to compare the service with.
+ * A simple reference implementation of CSV and TSV cells (docs/spec/decisions.md 2 and 6), to compare with the service.
  */
 import { boundOf, naturalType, type Json } from './column-types.ts';
 
 const number = /^[ \t\n\r]*([-+]?)(0|[1-9][0-9]*)?(?:\.([0-9]*))?([eE][+-]?[0-9]+)?[ \t\n\r]*$/;
-/** Without a plus, and with one. */
+/** The maximum of digits without a plus, and with one. */
 const digitsMax = [15, 6] as const;
 
 /** The natural type of a text that is not empty. */
@@ -21,7 +21,7 @@ export function inferredType(texts: readonly string[]): string {
   return naturals.length === 0 ? 'string' : naturals.reduce(boundOf);
 }
 
-/** How a text reads in a column of its own type, or of a wider one. */
+/** How a text reads in a column of its own type or a wider one. */
 export function presentedCell(text: string, type: string): Json {
   if (type === 'number') return Number(text);
   return type === 'boolean' ? text.toLowerCase() === 'true' : text;

@@ -1,11 +1,11 @@
 /**
- * Chromium, as the packages `chromium-headless-shell` and `chromium` of Debian install it; CHROMIUM names another one.
- * The first draws no windows and takes a third less of the processors.
+ * Chromium, as Debian's packages `chromium-headless-shell` and `chromium` install it, or the program that CHROMIUM
+ * names. The first draws no windows, and takes a third less processor time.
  */
 import { accessSync, constants } from 'node:fs';
 import { env } from 'node:process';
 
-/** The path of Chromium; null: there is none. */
+/** The path of Chromium; null: not found. */
 export function findChromium(): string | null {
   const places =
     env['CHROMIUM'] === undefined

@@ -16,7 +16,7 @@ export interface Answer {
   readonly version: bigint | null;
 }
 
-/** The result of a request, as tables of cases name it: `201`, or `422 column_id_not_found`. */
+/** The result of a request, in the form that tables of cases use: `201`, or `422 column_id_not_found`. */
 export function outcomeOf({ status, json }: Answer): string {
   return status >= 400 && json !== undefined ? `${status} ${json.error.type}` : String(status);
 }
@@ -34,7 +34,7 @@ export interface Send {
 function describeBody(headers: Headers, body: unknown): { mediaType: string; body: string | null } {
   const mediaType = (headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase();
   const isText = !headers.has('content-encoding') && (typeof body === 'string' || body instanceof Uint8Array);
-  // A byte order mark is no part of the text.
+  // A byte order mark is not part of the text.
   return { mediaType, body: isText ? new TextDecoder().decode(Buffer.from(body)) : null };
 }
 
@@ -44,7 +44,7 @@ export class Client {
   readonly #urls: readonly string[];
   #sent = 0;
 
-  /** Several URLs are those of processes of one service; requests go to them in turn. */
+  /** Several URLs belong to processes of one service. Requests go to them in turn. */
   constructor(urls: string | readonly string[], token: string) {
     this.#urls = [urls].flat();
     this.url = this.#urls[0]!;
@@ -56,7 +56,7 @@ export class Client {
     const sent = raw ? body : JSON.stringify(body);
     const url = this.#urls[this.#sent % this.#urls.length]!;
     this.#sent += 1;
-    // Fetched before the request, because without the document nothing could be checked.
+    // Fetched before the request, because the answer is checked against the document.
     const document = await documentOf(url);
     const asked = new Headers({
       authorization: `Bearer ${this.token}`,

@@ -1,9 +1,9 @@
-/** A collector of OpenTelemetry: takes traces as OTLP/HTTP in JSON. */
+/** A collector of OpenTelemetry that accepts traces as OTLP/HTTP in JSON. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 
-/** A span, and the process that it is of. */
+/** A span, and the process that sent it. */
 export interface CollectedSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -19,9 +19,9 @@ export interface CollectedSpan {
 export interface Collector {
   readonly url: string;
   readonly spans: readonly CollectedSpan[];
-  /** From now on it takes requests, and never answers. */
+  /** From now on it accepts requests but never answers them. */
   hang(): void;
-  /** How many requests came since then. */
+  /** How many requests have come since then. */
   readonly unanswered: number;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * A simple reference implementation of the interface's column types (docs/spec/decisions.md 2 and 6), to compare the
- * service with. Types are names: `number`, or `array<number>`.
+ * A simple reference implementation of the interface's column types (docs/spec/decisions.md 2 and 6), to compare with
+ * the service. Types are names: `number`, or `array<number>`.
  */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
@@ -26,7 +26,7 @@ export const arrayTypeName = (kind: string): string => `array<${kind}>`;
 export const itemOf = (type: string): string | null => /^array<(.*)>$/.exec(type)?.[1] ?? null;
 export const allTypes: readonly string[] = [...scalarKinds, ...scalarKinds.map(arrayTypeName)];
 
-/** The type as a schema has it. */
+/** The type in the form that a schema has. */
 export function typeInSchema(type: string): unknown {
   const item = itemOf(type);
   return item === null ? type : { kind: 'array', items: { kind: item } };
@@ -70,7 +70,10 @@ function isMoment(text: string): boolean {
 
 const otherMoment = /^(?:(\d{4}-\d\d-\d\d) (\d\d:\d\d.*)|(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)?(.*))$/;
 
-/** Whether it is a moment once it is written as most are: with a blank for the `T`, or in the basic form. */
+/**
+ * Whether the text becomes a moment in its usual form, once a `T` replaces a blank, or once it is changed from the
+ * basic form.
+ */
 function isOtherMoment(text: string): boolean {
   const [, day, time, year, month, date, hour, minute, second = '00', rest] = otherMoment.exec(text) ?? [];
   return day !== undefined
@@ -116,7 +119,7 @@ export function fits(type: string, value: Json): boolean {
   }
 }
 
-/** How a value reads in a column of a wider type. `text` gives a number as it was written. */
+/** How a value reads in a column of a wider type. `text` returns a number as it was written. */
 export function presented(value: Json, type: string, text: (value: number) => string = String): Json {
   const item = itemOf(type);
   if (item !== null) {

@@ -10,7 +10,7 @@ import { Relay } from './relay.ts';
 import { startServer, type TestServer } from './server.ts';
 import { runTablog, type RunningTablog } from './tablog.ts';
 
-/** What `tablog import --json` prints. */
+/** The output of `tablog import --json`. */
 export interface Imported {
   readonly tableID: string;
   readonly name: string;
@@ -22,9 +22,9 @@ export interface Imported {
 
 /** Call these within tests. */
 interface CommandLine {
-  /** For files. It also stands for the home of whoever runs the command, so that no settings of theirs are read. */
+  /** A folder for files. It is also the home folder of the command, so that it reads no settings of the real user. */
   folder(): string;
-  /** The proxy, to which the commands send; reset before each test. */
+  /** The proxy through which the commands send. It is reset before each test. */
   relay(): Relay;
   /** A client that bypasses the proxy. */
   client(): Client;
@@ -35,9 +35,9 @@ interface CommandLine {
   imported(...args: readonly string[]): Promise<Imported>;
   /** Writes these lines to a file in the folder; resolves to its path. */
   fileOf(name: string, lines: readonly string[]): Promise<string>;
-  /** Kills the service, and starts it again on its port and data once `meanwhile` is done. */
+  /** Kills the service. Once `meanwhile` is done, starts it again on its port and data. */
   killServer(meanwhile: () => void): Promise<void>;
-  /** The stash to which chunks were sent; undefined if none was. */
+  /** The stash to which chunks were sent; undefined if there is none. */
   stashId(): string | undefined;
   /** The error message of an import of this stash. */
   stateOfStash(): Promise<string>;

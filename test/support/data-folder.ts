@@ -1,4 +1,4 @@
-/** `tablog` as an operator runs it where the service runs: on its data, in a folder. */
+/** `tablog` as an operator runs it on the machine of the service: on the service's data, in a folder. */
 import { access, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,11 +9,11 @@ import { outputOf, runTablog, type TablogResult } from './tablog.ts';
 interface DataFolder {
   folder(): string;
   tablog(...args: readonly string[]): Promise<TablogResult>;
-  /** Runs a command that must succeed, and gives what it wrote to stdout. */
+  /** Runs a command that must succeed. Resolves to its stdout. */
   output(...args: readonly string[]): Promise<string>;
 }
 
-/** A folder for all tests of a file; at first there is nothing in it. */
+/** A folder for all tests of a file, which is empty at first. */
 export function useDataFolder(): DataFolder {
   let folder: string | undefined;
   beforeAll(async () => {

@@ -1,6 +1,6 @@
 /**
  * The vocabulary of decision tests: a state with one team and one table, and the decision of a request (requests.ts) in
- * it, which shown-decisions.ts prints as one line. Everything is plain values; nothing is stored.
+ * that state, which shown-decisions.ts prints as one line. Everything is plain values; nothing is stored.
  */
 import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import { ModelSet } from '../../src/log/model-set.ts';
@@ -41,20 +41,20 @@ export interface Given {
   /** The table's owner; `nobody`: there is no table. The team itself always exists. */
   readonly owner?: 'team' | 'another' | 'nobody';
   readonly suspended?: boolean;
-  /** The plan's limit, and the rows in other tables of the team. */
+  /** The plan's limit of rows, and the number of rows in other tables of the team. */
   readonly rowsMax?: number | null;
   readonly otherRows?: number;
   /** The bytes of the team's files, and the plan's limit of bytes. */
   readonly uploadBytes?: number;
   readonly uploadBytesMax?: number | null;
-  /** The number of open uploads that no test names. */
+  /** The number of open uploads, besides those of the test. */
   readonly openUploads?: number;
-  /** What else the team uses, and what its plan allows. */
+  /** The team's use of other quotas, and the limits of its plan. */
   readonly team?: Partial<Usage & PlanLimits>;
   /** `a:number b:string`; older types come first, each with the version that replaced it: `a:number<40:string`. */
   readonly schema?: string;
   readonly widened?: bigint;
-  /** Bodies in a block, as received; and bodies in the tail, as presented. */
+  /** Bodies in a block, as received, and bodies in the tail, as presented. */
   readonly block?: readonly string[];
   readonly tail?: readonly string[];
   /** Whether scalars of the block were wrapped into array columns. */

@@ -1,4 +1,4 @@
-/** The deployment of the service in a test project (jest.config.mjs). */
+/** The kind of deployment of a test project (jest.config.mjs). */
 import { createTopic } from './kafka/topics.ts';
 
 /**
@@ -14,7 +14,10 @@ declare global {
 
 export const deploymentKind: DeploymentKind = globalThis.deploymentKind ?? 'postgres';
 
-/** Creates a log of one's own, to use with a database of one's own: its settings, and how to delete it. */
+/**
+ * Creates a log for one test, to use with its own database. Resolves to the log's settings, and a function that deletes
+ * it.
+ */
 export async function createLog(kind = deploymentKind): ReturnType<typeof createTopic> {
   if (kind === 'postgres') return { environment: {}, drop: async () => undefined };
   return createTopic();

@@ -1,5 +1,5 @@
 /**
- * Lets test files ask for deployments: each request is a call of a method of `Deployments`, its name and arguments as
+ * Lets test files request deployments: each request calls a method of `Deployments`, with its name and arguments as
  * JSON.
  */
 import { once } from 'node:events';
@@ -36,7 +36,7 @@ export async function serveDeployments(): Promise<DeploymentServer> {
         (error: unknown) => answer(500, { error: error instanceof Error ? error.stack : String(error) }),
       );
   });
-  // Disabled: a connection that is closed just as a test file sends a request would fail that file.
+  // Disabled: if a connection closed just as a test file sends a request, the file would fail.
   server.keepAliveTimeout = 0;
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return {

@@ -1,7 +1,7 @@
 /**
  * The deployments of the service that API tests use. They run in Jest's main process, so that test files share them and
- * do not load the service. Teams, plans and suspensions have no HTTP interface; they are recorded here, as an
- * operator's tool would.
+ * need not load the service. Teams, plans and suspensions have no HTTP interface, so they are recorded here, as an
+ * operator's tool would do.
  */
 import { randomUUIDv7 } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -25,7 +25,7 @@ export interface Deployment {
   readonly id: string;
   readonly processes: readonly { readonly role: string; readonly url: string }[];
   readonly databaseUrl: string;
-  /** Where the service keeps files, unless its settings differ. */
+  /** The folder in which the service stores files, unless its settings differ. */
   readonly filesFolder: string;
   /** The settings of an operator's process that joins the deployment. */
   readonly operatorEnvironment: Readonly<Record<string, string>>;
@@ -61,7 +61,7 @@ export class Deployments {
     if (earlier !== undefined) return earlier;
     const shared = this.start(kind, settings);
     this.#shared.set(key, shared);
-    // The next file tries again.
+    // If it fails, the next file tries again.
     shared.catch(() => this.#shared.delete(key));
     return shared;
   }
@@ -144,9 +144,9 @@ async function start(kind: DeploymentKind, settings: Readonly<Record<string, str
     createLog(kind),
     mkdtemp(join(tmpdir(), 'tablog-files-')),
   ]);
-  // A slow machine may take long to give a partition to another projector.
+  // On a slow machine, it may take long until another projector gets a partition.
   const patience = kind === 'postgres' ? {} : { OUTCOME_WAIT_MS: '60000' };
-  // All tests come from one address, and many with wrong tokens.
+  // All tests use one address, and many send wrong tokens.
   const servers = await startServers(
     roles.map((ROLE) => {
       return {

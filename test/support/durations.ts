@@ -1,9 +1,7 @@
-/**
- * Reports, at the end of a run, how long the files of each test project took, and by what time limits were multiplied.
- */
+/** Reports, at the end of a run, how long the files of each test project took, and the factor of all time limits. */
 import { limitMs } from './time-limits.ts';
 
-/** The part of Jest's results that is read. */
+/** The part of Jest's results that is used here. */
 interface Results {
   readonly startTime: number;
   readonly testResults: readonly {

@@ -1,6 +1,6 @@
 /**
- * To be imported before the service (`node --import`), which then is one of an earlier version as far as the database
- * knows: it uses a read model of the same shape, under an earlier number.
+ * Import this before the service (`node --import`). For the database the service then is an earlier version: it uses a
+ * read model of the same shape, under an earlier number.
  */
 import { registerHooks } from 'node:module';
 

@@ -1,4 +1,4 @@
-/** The packaged Postgres on a folder of its own, in this process and in others. */
+/** The packaged Postgres on its own folder, in this process and in others. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -18,27 +18,27 @@ const MODULE = new URL('../../src/storage/embedded/embedded-postgres.ts', import
 
 /** Call these within tests. */
 interface EmbeddedFolder {
-  /** The folder of the database, which has been started and stopped before. */
+  /** The folder of the database, which has already been started and stopped. */
   folder(): string;
-  /** The folder that it is in. */
+  /** The parent of that folder. */
   outer(): string;
-  /** Makes it a folder that nothing has been started in. */
+  /** Replaces it by a folder in which nothing has been started. */
   startsAnew(): void;
-  /** What the server said. */
+  /** The log lines of the server. */
   lines(): readonly string[];
   start(settings?: Record<string, string>): Promise<EmbeddedPostgres>;
-  /** Another process that starts the server; it waits to be killed, by the end of the test at the latest. */
+  /** Starts the server in another process, which waits to be killed, at the latest by the end of the test. */
   spawnStart(): ChildProcess;
-  /** The same, once the server has started. */
+  /** As `spawnStart`; resolves once the server has started. */
   startInAnotherProcess(): Promise<{ process: ChildProcess; pid: number; adopted: boolean }>;
 }
 
 /**
- * Gives each test a folder with a stopped Postgres. After the test, kills the processes that still run, and removes the
- * folder.
+ * Gives each test a folder with a stopped Postgres. After the test, kills the processes that are still running, and
+ * removes the folder.
  */
 export function useEmbeddedFolder(): EmbeddedFolder {
-  /** What a first start leaves: tests copy it, because it takes most of the time of a start. */
+  /** The result of a first start, which takes most of the time. Tests copy it. */
   let prepared: string;
   let outer: string;
   let folder: string;
@@ -111,7 +111,7 @@ async function newFolder(): Promise<string> {
   return made;
 }
 
-/** A connection whose break is no error of the test. */
+/** A connection whose break does not fail the test. */
 export async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client(url);
   client.on('error', () => undefined);

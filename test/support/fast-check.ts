@@ -9,21 +9,21 @@ import {
 } from 'fast-check';
 import { scale } from '../scale.ts';
 
-// All but `assert`, which the one below replaces.
+// Everything except `assert`, which is replaced below.
 export * from 'fast-check';
 
 interface TimedParameters<Ts> extends Parameters<Ts> {
-  /** In milliseconds; by default that of properties (test/scale.ts). Infinity: `numRuns` decides. */
+  /** In milliseconds; by default the limit of properties (test/scale.ts). Infinity: `numRuns` decides. */
   readonly timeLimit?: number;
 }
 
-/** How many runs succeed in any case, however slow the machine is. */
+/** How many runs must succeed in any case, however slow the machine is. */
 const runsMin = 10;
 
 /**
  * As fast-check's own, except that no run begins after the time limit once some have succeeded. fast-check's
- * `interruptAfterTimeLimit` fails on a machine that pauses during the first run, and leaves an asynchronous run going
- * on during the next test.
+ * `interruptAfterTimeLimit` fails on a machine that pauses during the first run, and lets an asynchronous run continue
+ * during the next test.
  */
 export function assert<Ts>(property: IAsyncProperty<Ts>, parameters?: TimedParameters<Ts>): Promise<void>;
 export function assert<Ts>(property: IProperty<Ts>, parameters?: TimedParameters<Ts>): void;

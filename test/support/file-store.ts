@@ -8,7 +8,7 @@ import type { ExpectedUpload, FileStore, StoredObject } from '../../src/storage/
 /** A store, and how clients send bytes to it. */
 interface StoreOfTest {
   readonly store: FileStore;
-  /** Sends the bytes to the location that `locate` gives. */
+  /** Sends the bytes to the location that `locate` returns. */
   send(upload: ExpectedUpload, bytes: Uint8Array): Promise<void>;
   /** Sends the bytes as part of a longer body, and breaks the connection. */
   sendCut(upload: ExpectedUpload, bytes: Uint8Array): Promise<void>;
@@ -38,7 +38,7 @@ export async function listAll(store: FileStore, before = Date.now() + 60_000): P
   return Array.fromAsync(store.list(before));
 }
 
-/** Names that no store uses; some would lead out of its folder. */
+/** Names that no store uses. Some would lead out of its folder. */
 const strangeNames = [
   '',
   '.',
@@ -57,7 +57,7 @@ const strangeNames = [
   '00000000-0000-0000-0000-00000000000g',
 ];
 
-/** Declares the tests, for the store that `get` returns within them. The store may be shared with others. */
+/** Declares the tests for the store that `get` returns within them. Others may share the store. */
 export function describeFileStore(get: () => StoreOfTest): void {
   const bytesOf = (text: string): Uint8Array => Buffer.from(text);
 
@@ -70,7 +70,7 @@ export function describeFileStore(get: () => StoreOfTest): void {
     return name;
   }
 
-  test('a store is that of the first who says so', async () => {
+  test('a store belongs to the log that claims it first', async () => {
     const { store: files } = get();
     const owners = [randomUUIDv7(), randomUUIDv7()];
     const first = await Promise.all(owners.map((owner) => files.belongsTo(owner)));
@@ -80,7 +80,7 @@ export function describeFileStore(get: () => StoreOfTest): void {
   });
 
   describe('a file', () => {
-    test('has the bytes that were sent, whatever is sent later', async () => {
+    test('keeps its bytes when other bytes are sent later', async () => {
       const upload = newUpload();
       const [first, second] = [newFileName(), newFileName()];
       await get().send(upload, bytesOf('first'));
@@ -92,7 +92,7 @@ export function describeFileStore(get: () => StoreOfTest): void {
       expect(await readWhole(get().store, second)).toBe('something else');
     });
 
-    test('stays when another one is made of the same bytes, and when those and the other one are removed', async () => {
+    test('stays when another file of the same bytes is sealed and removed, and when the arrived bytes are removed', async () => {
       const upload = newUpload();
       const [first, second] = [newFileName(), newFileName()];
       await get().send(upload, bytesOf('bytes'));
@@ -131,27 +131,27 @@ export function describeFileStore(get: () => StoreOfTest): void {
       expect(await readWhole(get().store, await store('0123456789'), { start, end })).toBe(text);
     });
 
-    test('that is given up in the middle of its bytes does no harm to the next', async () => {
+    test('can be read again after a reader has stopped in the middle', async () => {
       const name = await store('x'.repeat(500_000));
       for (let i = 0; i < 5; i += 1) (await get().store.read(name))!.destroy();
       expect(await readWhole(get().store, name)).toHaveLength(500_000);
     });
 
-    test('is not there under a name that was never given, and removing it is no error', async () => {
+    test('is missing under an unknown name, and can be removed there without an error', async () => {
       const name = newFileName();
       expect(await get().store.read(name)).toBeNull();
       await get().store.remove({ kind: 'file', name });
     });
   });
 
-  describe('what has arrived', () => {
-    test('is nothing before bytes were sent, and removing it is no error', async () => {
+  describe('the arrived bytes', () => {
+    test('are none before a client sends any, and can be removed without an error', async () => {
       const upload = newUpload();
       expect(await get().store.seal(upload, newFileName())).toBeNull();
       await get().store.remove({ kind: 'arrived', uploadId: upload.uploadId });
     });
 
-    test('is nothing when the bytes were cut, and what came whole before stays', async () => {
+    test('are none after a cut, and bytes that arrived whole before it stay', async () => {
       const upload = newUpload();
       await get().sendCut(upload, bytesOf('the beginn'));
       expect(await get().store.seal(upload, newFileName())).toBeNull();
@@ -162,7 +162,7 @@ export function describeFileStore(get: () => StoreOfTest): void {
       expect(await readWhole(get().store, name)).toBe('whole');
     });
 
-    test('has its size told also where that is more than there may be, and a file of it can be removed, made or not', async () => {
+    test('report a size above the limit, and their file can be removed, whether or not it was made', async () => {
       const upload = newUpload();
       const name = newFileName();
       await get().send(upload, bytesOf('123456'));
@@ -173,7 +173,7 @@ export function describeFileStore(get: () => StoreOfTest): void {
       expect(await readWhole(get().store, name)).toBe('123456');
     });
 
-    test('is one of those that were sent at the same time', async () => {
+    test('are those of one request when several are sent at the same time', async () => {
       const upload = newUpload();
       const texts = ['a', 'b', 'c', 'd'].map((letter, at) => letter.repeat(200_000 + at));
       const names = Array.from({ length: 12 }, () => newFileName());
@@ -189,7 +189,7 @@ export function describeFileStore(get: () => StoreOfTest): void {
     });
   });
 
-  test.each(strangeNames)('%j is no name', async (name) => {
+  test.each(strangeNames)('%j is not a valid name', async (name) => {
     expect(await get().store.read(name)).toBeNull();
     await get().store.remove({ kind: 'file', name });
     await get().store.remove({ kind: 'arrived', uploadId: name });
@@ -198,7 +198,7 @@ export function describeFileStore(get: () => StoreOfTest): void {
     expect(await get().store.seal(newUpload({ uploadId: name }), newFileName())).toBeNull();
   });
 
-  test('the list has all that is stored, and nothing that came after', async () => {
+  test('the list has everything that is stored, and nothing that came later', async () => {
     const [named, forgotten] = [newUpload(), newUpload()];
     const names = [newFileName(), newFileName()];
     await get().send(named, bytesOf('a'));

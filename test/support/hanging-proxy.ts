@@ -1,6 +1,6 @@
 /**
- * A TCP proxy in front of a server that can stop to pass bytes on without closing a connection, as a network or a
- * server that hangs does.
+ * A TCP proxy in front of a server. It can stop passing bytes on without closing a connection, as a hanging network or
+ * server does.
  */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
@@ -11,10 +11,7 @@ export class HangingProxy {
   readonly #sockets = new Set<Socket>();
   /** How many connections have been made. */
   connections = 0;
-  /**
-   * Whether the bytes of a connection are still passed on after these of the server. Called with each answer of the
-   * server.
-   */
+  /** Whether the bytes of a connection are still passed on after this answer. Called with each answer of the server. */
   passesAfter: (answer: Buffer) => boolean = () => true;
 
   private constructor(target: { readonly host: string; readonly port: number }) {
@@ -32,7 +29,7 @@ export class HangingProxy {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** From now on, the connections that there are pass nothing on. New ones do. */
+  /** From now on, the present connections pass nothing on. New ones do. */
   hang(): void {
     for (const socket of this.#sockets) socket.pause().removeAllListeners('data');
   }

@@ -8,7 +8,7 @@ export function hasHelm(): boolean {
   return spawnSync(program, ['version']).status === 0;
 }
 
-/** What it writes, and whether it succeeded. */
+/** The output, and whether the command succeeded. */
 export function helm(...args: string[]): { readonly ok: boolean; readonly output: string } {
   const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8' });
   if (error !== undefined) throw error;

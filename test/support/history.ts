@@ -77,7 +77,7 @@ interface Write {
 /** All writes, indexed. */
 interface Known {
   readonly calls: readonly Call[];
-  /** By row ID; without adds that had no answer, whose row IDs are unknown. */
+  /** By row ID. Adds without an answer are left out, because their row IDs are unknown. */
   readonly ofRow: ReadonlyMap<string, readonly Write[]>;
   readonly ofValue: ReadonlyMap<string, { readonly row: string | null; readonly write: Write }>;
 }
@@ -86,8 +86,8 @@ interface Known {
 const gone = 2n ** 64n;
 
 /**
- * The violations in a history, one sentence each; empty if a table that executes one write at a time could have given
- * these answers, each write between its call and its answer (linearizability).
+ * The violations in a history, one sentence each. Empty if a table that executes one write at a time could have given
+ * these answers, with each write between its call and its answer (linearizability).
  */
 export function findProblems(history: History): string[] {
   const known = collect(history.calls);
@@ -191,8 +191,8 @@ function checkVersions({ ofRow }: Known): string[] {
 }
 
 /**
- * Checks that a write with If-Match n directly follows n among the writes of its row, and that one refused for it was
- * overtaken.
+ * Checks that a write with If-Match n directly follows version n among the writes of its row. Checks that if a write
+ * was refused because of its If-Match, another write came before it.
  */
 function checkPreconditions({ calls, ofRow }: Known): string[] {
   const problems: string[] = [];
@@ -221,7 +221,7 @@ function checkPreconditions({ calls, ofRow }: Known): string[] {
   return problems;
 }
 
-/** A version that a call shows, and that all calls which begin after its answer must take into account. */
+/** A version that a call shows. All calls that begin after its answer must take it into account. */
 interface Sighting {
   readonly call: Call;
   readonly version: bigint;
@@ -231,7 +231,7 @@ interface Sighting {
   readonly newest: boolean;
 }
 
-/** Checks that in real time versions only rise: of each row, and of the table. */
+/** Checks that the versions of each row, and of the table, only rise in real time. */
 function checkRealTime({ calls, ofRow }: Known): string[] {
   const table: Sighting[] = [];
   const rows = new Map<string, Sighting[]>();
@@ -284,7 +284,7 @@ function findFalls(what: string, sightings: readonly Sighting[]): string[] {
   return problems;
 }
 
-/** Checks that a version shown by HEAD is that of a write, if the versions of all writes are known. */
+/** If the versions of all writes are known, checks that each version shown by HEAD belongs to a write. */
 function checkTableVersions({ calls, ofValue, ofRow }: Known): string[] {
   const writes = [...ofRow.values()].flat();
   const versions = new Set(writes.map(({ version }) => version));
@@ -355,8 +355,8 @@ function findTorn({ ofRow, ofValue }: Known, { where, rows, seen, isWhole }: Loo
 }
 
 /**
- * Checks the final rows: exactly what the last writes left, each row once; an add without an answer left all of its
- * rows or none.
+ * Checks the final rows: they are exactly the results of the last writes, each row once. An add without an answer left
+ * all of its rows or none.
  */
 function checkFinal({ calls, ofRow, ofValue }: Known, final: History['final']): string[] {
   const problems: string[] = [];

@@ -1,10 +1,10 @@
-/** A database that tests stand before: the statements of its writers pass through them. */
+/** A database whose writers a test intercepts: it sees each of their statements. */
 import type { Database } from '../../src/storage/database/database.ts';
 import type { PipelinedClient, Statement, StatementResult } from '../../src/storage/database/pipelined-client.ts';
 
 type Answer = Promise<StatementResult>;
 
-/** `intercept` is called for each statement of the writers, and gives its answer; `send` sends it. */
+/** `intercept` is called for each statement of the writers, and returns its answer; `send` sends it. */
 export function interceptWriters(
   database: Database,
   intercept: (statement: Statement, send: () => Answer) => Answer,
@@ -20,7 +20,7 @@ export function interceptWriters(
   return replacing<Database>(database, { writers });
 }
 
-/** The object with these properties in place of its own. */
+/** The object, with these properties instead of its own. */
 function replacing<T extends object>(object: T, others: { readonly [Key in keyof T]?: unknown }): T {
   return new Proxy(object, {
     get(target, key) {

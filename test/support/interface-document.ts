@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document of a service, used to check its answers: they must contain nothing that the document does not
- * describe.
+ * The OpenAPI document of a service, used to check its answers: they must not contain anything that the document does
+ * not describe.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
@@ -13,7 +13,7 @@ import type {
 } from '../../src/api/http/openapi/document.ts';
 import type { Exchange } from './shapes.ts';
 
-/** Headers that clients act on: an answer may have one, or one of Tablog, only if its description names it. */
+/** Headers on which clients act. If an answer has one of these, or one of Tablog, its description must name it. */
 const meaningful = new Set([
   'etag',
   'allow',
@@ -51,13 +51,14 @@ export class InterfaceDocument {
     if (problem === null) return;
     const { method, path, status, headers, text } = exchange;
     const shown = `${status} ${JSON.stringify(Object.fromEntries(headers))} ${text.slice(0, 1000)}`;
-    throw new Error(`${method} ${path}: the OpenAPI document has not ${problem}, in the answer ${shown}`);
+    throw new Error(`${method} ${path}: the OpenAPI document does not have ${problem}, in the answer ${shown}`);
   }
 
   /** Throws if the service accepts a request that does not match the document. */
   checkAccepted({ method, path, mediaType, body }: AcceptedRequest): void {
     const problem = this.#problemOfRequest({ method, path, mediaType, body });
-    if (problem !== null) throw new Error(`${method} ${path}: accepted, but the OpenAPI document has not ${problem}`);
+    if (problem !== null)
+      throw new Error(`${method} ${path}: accepted, but the OpenAPI document does not have ${problem}`);
   }
 
   /** How a value violates the schema at this place of the document; null if it fits. */
@@ -90,7 +91,7 @@ export class InterfaceDocument {
     return this.#problemOfHeaders(response, exchange.headers) ?? this.#problemOfBody(place, response, exchange);
   }
 
-  /** Where the document describes the answer: at its operation, else in the responses common to all. */
+  /** The place in the document that describes the answer: at its operation, or in the responses common to all. */
   #placeOfAnswer({ method, path, status }: Exchange): string[] | null {
     const template = this.pathOf(path);
     const operation = this.operationOf({ method, path });
@@ -161,7 +162,7 @@ export class InterfaceDocument {
   }
 }
 
-/** The entry for a body of this media type: its own, or the wildcard; null if there is none. */
+/** The entry for a body of this media type: its own, or the wildcard; null if there is neither. */
 function mediaTypeIn(content: object, mediaType: string): string | null {
   return [mediaType, '*/*'].find((type) => Object.hasOwn(content, type)) ?? null;
 }
@@ -188,7 +189,7 @@ export function documentOf(url: string): Promise<InterfaceDocument> {
   return fetched;
 }
 
-/** Sends a request that is not a client's; rejects if the answer does not match the document. */
+/** Sends a request that `Client` cannot send. Rejects if the answer does not match the document. */
 export async function fetchChecked(url: string, path: string, init: RequestInit = {}): Promise<Exchange> {
   const document = await documentOf(url);
   const response = await fetch(`${url}${path}`, init);

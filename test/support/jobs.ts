@@ -2,7 +2,7 @@
 import type { Answer, Client } from './client.ts';
 import { sleepUntil } from './server.ts';
 
-/** Polls a job until it has ended; resolves to the last answer. */
+/** Polls a job until it has ended. Resolves to the last answer. */
 export async function untilDone(client: Client, jobId: string): Promise<Answer> {
   let answer: Answer | undefined;
   await sleepUntil(async () => {

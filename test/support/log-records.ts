@@ -1,4 +1,4 @@
-/** The records of a team in the log, for tests that say what a request may leave there. */
+/** The records of a team in the log, for tests that check what a request leaves there. */
 import type { Service } from '../../src/app/service.ts';
 import { decodeEvent } from '../../src/language/events/event-codec.ts';
 import { type Event } from '../../src/language/events/event.ts';
@@ -10,7 +10,7 @@ export interface TeamRecord {
   readonly bytes: number;
 }
 
-/** How many records all partitions have, and how many bytes these are. */
+/** The number of records in all partitions, and their bytes. */
 export async function sizeOfLog({ log }: Service): Promise<{ readonly records: number; readonly bytes: number }> {
   const sizes = await Promise.all(
     allPartitions(log.partitions).map(async (partition) => {

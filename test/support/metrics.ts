@@ -42,6 +42,6 @@ export function labelValues(samples: readonly Sample[], name: string, label: str
 
 function match(pattern: RegExp, text: string): Record<string, string | undefined> {
   const found = pattern.exec(text);
-  if (!found) throw new Error(`not of the text format of Prometheus: ${text}`);
+  if (!found) throw new Error(`not in the text format of Prometheus: ${text}`);
   return found.groups!;
 }

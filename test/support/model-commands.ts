@@ -57,7 +57,7 @@ export interface Create {
   readonly kind: 'create';
   readonly columns: readonly (readonly [string, string])[] | null;
   readonly rows: readonly Cells[];
-  /** The stash that is imported instead of the rows; null: none. */
+  /** The stash that is imported instead of rows; null: none. */
   readonly stash: string | null;
   readonly mode: Mode;
 }
@@ -94,7 +94,7 @@ export interface Overwrite {
   readonly columns: Create['columns'];
   readonly rows: readonly Cells[];
   readonly stash: Create['stash'];
-  /** For each row, the number of the row whose ID it comes with, among all rows that ever existed; null: none. */
+  /** For each row, the number of the row whose ID it brings, among all rows that ever existed; null: none. */
   readonly kept: readonly (number | null)[];
   readonly times: number;
   readonly mode: Mode;
@@ -114,14 +114,14 @@ export interface BatchCommand {
   readonly match: string;
 }
 
-/** Changes of columns; many name what is not there. */
+/** Changes of columns. Many name columns that do not exist. */
 export interface Alter extends ColumnChanges {
   readonly kind: 'alter';
   readonly table: number;
   readonly match: string;
 }
 
-/** A query for the rows whose cell in a column is that of some row, or differs from it, sorted by the column. */
+/** A query for the rows whose cell in a column equals that of some row, or differs from it, sorted by the column. */
 export interface Ask {
   readonly kind: 'ask';
   readonly table: number;
@@ -137,7 +137,7 @@ export interface PutChunk {
   readonly serial: string;
   readonly rows: readonly Cells[];
   readonly times: number;
-  /** The table whose row IDs the rows come with, as in an overwrite. */
+  /** The table whose row IDs the rows bring, as in an overwrite. */
   readonly table: number;
   readonly kept: Overwrite['kept'];
 }
@@ -147,10 +147,7 @@ export interface DeleteStash {
   readonly stash: string;
 }
 
-/**
- * A client's request. Numbers and names in it are resolved among the tables, rows and stashes that exist when it is
- * run.
- */
+/** A client's request. When it runs, its numbers and names are resolved to tables, rows and stashes that exist then. */
 export type ModelCommand =
   | Create
   | Add
@@ -174,7 +171,7 @@ export const createArb: fc.Arbitrary<Create> = fc.record({
   mode: modeArb,
 });
 const addArb: fc.Arbitrary<Add> = fc.record({
-  // Many rows are stored differently from few.
+  // Many rows are stored differently from a few.
   kind: fc.constant('add'),
   table: place,
   rows: fc.array(rowArb, { maxLength: 4 }),

@@ -1,11 +1,12 @@
 /**
- * A reference model of the interface in memory, as simple as possible: tables of rows, their schemas and versions. It
- * is told the version of each change, and knows when there must be none. Numbers are compared by value.
+ * A reference model of the interface in memory, as simple as possible: tables of rows, their schemas and versions.
+ * Tests tell it the version of each change. It knows when a request must not change the version. Numbers are compared
+ * by value.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { boundOf, converted, fits, itemOf, naturalType, presented, type Json } from './column-types.ts';
 
-/** A row in the order of its keys as sent, which JavaScript objects would change. */
+/** A row with its keys in the order of the request, which JavaScript objects would change. */
 export type Cells = readonly (readonly [string, Json])[];
 export type Mode = 'abort' | 'dropColumns' | 'updateSchema';
 
@@ -17,7 +18,7 @@ interface ModelRow {
 }
 
 /**
- * The result of a write: an error, or an effect to apply once the version is known; `changed`: whether it has an
+ * The result of a write: an error, or an effect to apply once the version is known. `changed`: whether the write has an
  * effect.
  */
 export type Outcome =
@@ -57,7 +58,7 @@ export class ModelTable {
   version = 0n;
   /** The IDs of all rows that ever existed. */
   readonly issued = new Set<string>();
-  /** The version since which older rows read differently. */
+  /** The version since which older rows may read differently. */
   widened = 0n;
 
   /** Columns null: infer them from the first rows. */
@@ -69,7 +70,7 @@ export class ModelTable {
     return version > this.widened ? version : this.widened;
   }
 
-  /** `given` null: the stash does not exist. `ifMatch` null: no precondition. */
+  /** `given` null: the stash does not exist. `ifMatch` null: there is no precondition. */
   add(given: readonly Cells[] | null, mode: Mode, ifMatch: bigint | null): Outcome {
     if (ifMatch !== null && this.version > ifMatch) return { error: '412 precondition_failed' };
     if (given === null) return { error: noStash };
@@ -85,7 +86,7 @@ export class ModelTable {
     };
   }
 
-  /** `columns` null: keep the table's. `ids`: for each row, the ID that it comes with; null: none. */
+  /** `columns` null: keep those of the table. `ids`: for each row, the ID that it brings; null: none. */
   overwrite(
     columns: ReadonlyMap<string, string> | null,
     given: readonly Cells[] | null,
@@ -128,7 +129,7 @@ export class ModelTable {
     };
   }
 
-  /** Changes the columns; without `clears`, cells that do not fit a new type refuse it. */
+  /** Changes the columns. Without `clears`, cells that do not fit a new type make the change fail. */
   changeColumns(
     { remove, types, add, order, clears }: ColumnChanges,
     ifMatch: bigint | null,
@@ -256,7 +257,7 @@ export class ModelTable {
   }
 }
 
-/** Creates a table. Without columns they are inferred, and then every value fits. */
+/** Creates a table. If no columns are given, they are inferred, and then every value fits. */
 export function createModelTable(
   columns: ReadonlyMap<string, string> | null,
   given: readonly Cells[] | null,
@@ -272,7 +273,7 @@ export function createModelTable(
   return { table, outcome: { changed: true, take } };
 }
 
-/** Fits rows to a schema; returns the error of the first offending cell if there is one. */
+/** Fits rows to a schema. Returns the error of the first offending cell, if there is one. */
 function fitRows(columns: ReadonlyMap<string, string>, given: readonly Cells[], mode: Mode): Fitted | string {
   const cells = given.flat();
   for (const [id, value] of cells) {
@@ -323,7 +324,7 @@ function withoutEmpty(cells: ReadonlyMap<string, Json>): Map<string, Json> {
   return new Map([...cells].filter(([, value]) => value !== null));
 }
 
-/** Rows, and for each the ID that it comes with; null: none. */
+/** Rows, and for each row the ID that it brings; null: none. */
 export interface Chunk {
   readonly rows: readonly Cells[];
   readonly ids: readonly (string | null)[];
@@ -343,7 +344,7 @@ export class ModelStashes {
     if (this.#chunks.delete(stash)) this.#ended.add(stash);
   }
 
-  /** Whether a stash of this name existed and has ended, with no new one since. */
+  /** Whether a stash of this name existed and has ended, and no new one has begun since. */
   hasEnded(stash: string): boolean {
     return this.#ended.has(stash);
   }

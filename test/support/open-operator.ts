@@ -5,7 +5,7 @@ import { whenReachable } from '../../src/app/when-reachable.ts';
 
 /**
  * Opens the service in this process, without HTTP or background work. `environment`: its settings. `projects`: whether
- * it projects what is in Kafka, as no other process does. The caller closes it.
+ * it projects the log in Kafka, if no other process does. The caller closes it.
  */
 export async function openOperator(
   environment: Readonly<Record<string, string>>,

@@ -4,8 +4,8 @@ import type { ApiOfFile } from './api.ts';
 import { openOperator } from './open-operator.ts';
 
 /**
- * Joins the file's service as an operator, without HTTP or background work: tests run the background work through it.
- * Loading it loads the whole service; most files need none. Call the result within tests.
+ * Joins the file's service as an operator, without HTTP or background work. Tests run background work through it.
+ * Loading this loads the whole service, and most files do not need it. Call the result within tests.
  */
 export function useOperator({ api }: Pick<ApiOfFile, 'api'>): () => Service {
   let operator: Service | undefined;

@@ -1,10 +1,10 @@
-/** Databases in the shared Postgres of the tests (shared-postgres.ts): each test file creates its own. */
+/** Databases in the shared Postgres of the tests (shared-postgres.ts). Each test file creates its own. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
 let databases = 0;
 
-/** Creates an empty database in the shared Postgres; returns its URL, and how to drop it. */
+/** Creates an empty database in the shared Postgres. Resolves to its URL, and a function that drops it. */
 export async function createDatabase(template = 'template1'): Promise<{ readonly url: string; drop(): Promise<void> }> {
   const shared = process.env['TABLOG_TEST_POSTGRES'];
   if (!shared) throw new Error('the shared Postgres was not started: see test/support/start-postgres.ts');
@@ -16,7 +16,7 @@ export async function createDatabase(template = 'template1'): Promise<{ readonly
   return { url: url.href, drop: () => administer(shared, `drop database ${name} with (force)`, inUse) };
 }
 
-/** Copies a database that has no connections; returns the copy's URL, and how to drop it. */
+/** Copies a database that has no connections. Resolves to the copy's URL, and a function that drops the copy. */
 export async function cloneDatabase(url: string): Promise<{ readonly url: string; drop(): Promise<void> }> {
   return createDatabase(new URL(url).pathname.slice(1));
 }

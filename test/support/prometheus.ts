@@ -1,6 +1,6 @@
 /**
- * A Prometheus that watches a service with the files of deploy/, at a pace for tests. Needs what support/promtool.ts
- * needs.
+ * A Prometheus that watches a service with the files of deploy/, at the pace of tests. Needs the same packages as
+ * support/promtool.ts.
  */
 import { spawn } from 'node:child_process';
 import { readFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -17,7 +17,7 @@ export interface ActiveAlert {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** Whether a scrape of a target succeeded; `unknown` before the first. */
+/** Whether the last scrape of a target succeeded; `unknown` before the first. */
 interface ScrapeTarget {
   readonly health: 'up' | 'down' | 'unknown';
   readonly lastError: string;
@@ -34,9 +34,9 @@ export interface Prometheus {
   targets(): Promise<readonly ScrapeTarget[]>;
   /** Alerts that are pending or firing. */
   alerts(): Promise<readonly ActiveAlert[]>;
-  /** When the last of the groups of rules was evaluated, in milliseconds since 1970; 0: one was not yet. */
+  /** When the last group of rules was evaluated, in milliseconds since 1970; 0: not all have been evaluated yet. */
   evaluatedAt(): Promise<number>;
-  /** Rejects if it is no PromQL. */
+  /** Rejects if it is not PromQL. */
   query(expression: string): Promise<readonly Series[]>;
   stop(): Promise<void>;
 }
@@ -106,7 +106,7 @@ export async function startPrometheus(targets: readonly string[]): Promise<Prome
 
 /**
  * The configuration of docs/reference/metrics.md, with these targets, scraped every two seconds. A scrape that takes
- * longer than that fails.
+ * longer fails.
  */
 async function configOf(targets: readonly string[]): Promise<object> {
   const [, example] = /```yaml\n(rule_files:[^`]*)```/.exec(
@@ -124,7 +124,7 @@ async function configOf(targets: readonly string[]): Promise<object> {
   };
 }
 
-/** The alerts of deploy/; for each minute that they wait before they fire, these wait a second. */
+/** The alerts of deploy/. Each minute that they wait before they fire becomes a second. */
 async function hastened(): Promise<string> {
   return (await readFile(join(deployFolder, 'prometheus/alerts.yml'), 'utf8')).replace(/^( +for: \d+)m$/gm, '$1s');
 }

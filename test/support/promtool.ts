@@ -1,11 +1,11 @@
-/** Promtool, as the package `prometheus` of Debian installs it; Prometheus itself comes with it. */
+/** Promtool, as Debian's package `prometheus` installs it, together with Prometheus itself. */
 import { spawnSync } from 'node:child_process';
 
 export function hasPromtool(): boolean {
   return spawnSync('promtool', ['--version']).status === 0;
 }
 
-/** What it writes, and whether it found everything in order. */
+/** The output, and whether the checks succeeded. */
 export function promtool(...args: string[]): { readonly ok: boolean; readonly output: string } {
   const { status, stdout, stderr, error } = spawnSync('promtool', args, { encoding: 'utf8' });
   if (error !== undefined) throw error;

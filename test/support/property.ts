@@ -7,7 +7,7 @@ import * as fc from './fast-check.ts';
 
 const given = process.env['SEED'];
 
-/** Lifts the time limit, so that `numRuns` decides. */
+/** Disables the time limit, so that `numRuns` decides. */
 export const uncut = { timeLimit: Infinity };
 
 fc.configureGlobal({

@@ -1,4 +1,4 @@
-/** Public files, as anybody asks a service for them: without a token. */
+/** Public files, requested as anybody can: without a token. */
 import { expect } from '@jest/globals';
 import type { ApiOfFile } from './api.ts';
 import type { Client } from './client.ts';
@@ -14,11 +14,11 @@ type Ask<T> = (place: string, headers?: Readonly<Record<string, string>>, method
 /** Call these within tests. */
 interface PublicFiles {
   /**
-   * Asks for a file, or for a path, of the service. Checks that an error has the shape of errors, and that no cache
-   * keeps it.
+   * Requests a file, or a path, of the service. Checks that an error has the shape of errors, and that no cache may
+   * store it.
    */
   readonly get: Ask<Exchange>;
-  /** The status, and of an error its type. */
+  /** The status, and for an error its type. */
   readonly outcome: Ask<string>;
   /** Uploads a file of `digits`. */
   uploadDigits(client: Client): Promise<{ readonly url: string; readonly etag: string }>;
@@ -30,7 +30,7 @@ export function publicFilesOf({ api }: Pick<ApiOfFile, 'api'>): PublicFiles {
     const exchange = await fetchChecked(api().url, pathname, { headers, method });
     if (exchange.status >= 400) {
       checkShape(exchange);
-      // A cache that kept an error for a year would have lost the file.
+      // If a cache stored an error for a year, it could not show the file for that long.
       expect(['cache-control', 'etag', 'content-disposition'].filter((name) => exchange.headers.has(name))).toEqual([]);
     }
     return exchange;

@@ -1,5 +1,5 @@
 /**
- * A simple reference implementation of queries (docs/spec/queries.md): evaluates them over rows as the interface
+ * A simple reference implementation of queries (docs/spec/queries.md): it evaluates them over rows as the interface
  * presents them.
  */
 import { itemOf, type Json } from './column-types.ts';
@@ -10,7 +10,7 @@ export type Types = Readonly<Record<string, string>>;
 // oxlint-disable-next-line typescript/no-explicit-any -- filters as clients send them
 type Filter = any;
 
-/** What cells of a type are compared by: numbers, booleans, or texts; null if they have no order. */
+/** The value by which cells of a type are compared: a number, a boolean or a text; null if the type has no order. */
 function keyOf(value: Json, type: string): number | bigint | string | boolean {
   if (type === 'number') return value as number;
   if (type === 'boolean') return value as boolean;
@@ -34,7 +34,7 @@ export function isOrdered(type: string): boolean {
   return itemOf(type) === null && type !== 'json' && type !== 'duration';
 }
 
-/** Strings by code point, anything else by value. */
+/** Strings by code point, all other values by value. */
 function compare(a: Json, b: Json, type: string): number {
   const [x, y] = [keyOf(a, type), keyOf(b, type)];
   if (typeof x === 'string') return Math.sign(Buffer.compare(Buffer.from(x), Buffer.from(y as string)));
@@ -60,7 +60,7 @@ function isSame(a: Json, b: Json): boolean {
   );
 }
 
-/** Each character by itself, as the service does. */
+/** Each character by itself, as in the service. */
 function lower(text: string): string {
   return [...text].map((character) => character.toLowerCase()).join('');
 }
@@ -124,7 +124,7 @@ export function sorted(rows: readonly QueriedRow[], keys: readonly string[], typ
   });
 }
 
-/** What groups show of a value. */
+/** How groups show a value. */
 function shown(value: Json, type: string): Json {
   if (type !== 'date' && type !== 'time' && type !== 'dateTime') return value;
   const moment = momentOf(type === 'time' ? `1970-01-01T${value as string}` : (value as string));

@@ -1,8 +1,8 @@
-/** The query processes of a service, as the system knows them. Linux only. */
+/** The query processes of a service, as the operating system knows them. Linux only. */
 import { readFile } from 'node:fs/promises';
 import type { ProcessKind } from '../../src/api/query/protocol.ts';
 
-/** The ID of the query process that a service has started; null if there is none. */
+/** The ID of the query process of this kind that a service has started; null if there is none. */
 export async function findQueryProcess(service: number, kind: ProcessKind): Promise<number | null> {
   const children = (await readFile(`/proc/${service}/task/${service}/children`, 'utf8'))
     .split(' ')

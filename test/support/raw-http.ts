@@ -6,7 +6,7 @@ import { checkShape } from './shapes.ts';
 import type { Answer } from './client.ts';
 
 interface RawSend {
-  /** Whether the client closes its side after the bytes; otherwise it waits until the service closes the connection. */
+  /** Whether the client closes its side after the bytes. Otherwise it waits until the service closes the connection. */
   readonly end?: boolean;
   /** The method and path, for checking the shape of the answer. */
   readonly method?: string;
@@ -24,7 +24,7 @@ export async function exchangeRaw(
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-  // The service may cut a connection without reading the rest; its answer has arrived by then.
+  // The service may reset a connection without reading the rest. Its answer has arrived by then.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   socket.write(bytes);
@@ -41,7 +41,7 @@ export async function exchangeRaw(
 
 function parseAnswer(raw: string): Answer {
   const [, statusText, head, text] = /^HTTP\/1\.1 (\d{3})[^\r]*\r\n([\s\S]*?\r\n)\r\n([\s\S]*)$/.exec(raw) ?? [];
-  if (statusText === undefined) throw new Error(`this is no answer: ${JSON.stringify(raw)}`);
+  if (statusText === undefined) throw new Error(`this is not an answer: ${JSON.stringify(raw)}`);
   const headers = new Headers();
   for (const line of head!.trim().split('\r\n')) {
     const colon = line.indexOf(':');

@@ -1,4 +1,4 @@
-/** A read model that tests use directly, in a database of its own. */
+/** A read model that tests use directly, in its own database. */
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import { createReadModel } from '../../src/log/read-model.ts';
 import { readModelSchema, readTablesSql } from '../../projections/models.ts';
@@ -9,12 +9,12 @@ import { createDatabase } from './postgres.ts';
 interface OwnReadModel {
   url(): string;
   database(): Database;
-  /** What else is to be closed, the last one first, before the database is. */
+  /** Functions that close other things, the last one first, before the database is closed. */
   readonly closers: (() => Promise<unknown>)[];
 }
 
 /**
- * A read model at offset 0 of so many partitions: one for all tests of a file, or one for each.
+ * A read model at offset 0 of this many partitions: one for all tests of a file, or one for each test.
  * @param queryTimeout how long a statement may take, in milliseconds
  */
 export function useReadModel(partitions: number, scope: 'file' | 'test', queryTimeout?: number): OwnReadModel {

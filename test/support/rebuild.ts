@@ -1,7 +1,7 @@
 import type { LogReader } from '../../src/log/event-log.ts';
 import { endsOfLog, Rebuild } from '../../src/operations/replay/rebuild.ts';
 
-/** Builds a read model from the whole log, in a Postgres schema of its own. */
+/** Builds a read model from the whole log, in its own Postgres schema. */
 export async function rebuild({
   url,
   schema,

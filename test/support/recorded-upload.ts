@@ -20,7 +20,7 @@ export async function recordUpload(
     uploadCreated({ teamId: team.id, uploadId, path: { appID: app }, members: picture, limits }),
     commandId,
   );
-  // A later request of the same team: once it is answered, the creation has been projected.
+  // A later request of the same team. Once it is answered, the creation has been projected.
   await postUpload(team.client);
   return { uploadId, contentType: picture.contentType, sizeMax: limits.sizeMax, expiresAt: log.now() + limits.lifeMs };
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
 /**
- * The fault of a request. `pass`: none. `lose`: the server gets the request, and the answer is lost. `cut`: half of the
+ * The fault of a request. `pass`: none. `lose`: the server gets the request, but the answer is lost. `cut`: half of the
  * answer's body arrives, then the connection breaks. `busy`: the server does not get the request, and the answer is
  * 503. `hold`: the request is held until the relay is closed.
  */
@@ -100,7 +100,7 @@ export class Relay {
       }
       response.write(answer.body.subarray(0, Math.floor(answer.body.length / 2)), () => response.destroy());
     } catch {
-      // The client went away, or the server cannot be reached: the relay does not answer in either case.
+      // The client went away, or the server cannot be reached. In both cases the relay does not answer.
       note(null);
       response.destroy();
     }

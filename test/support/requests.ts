@@ -72,7 +72,7 @@ export function block(...rows: readonly string[]): Rows {
   return { source: { kind: 'block', ...carried, segmentId: 'segment' }, body };
 }
 
-/** The same rows, as they came when the first rule said what fits. */
+/** The same rows, as profiled by the first rule for fitting values. */
 export function ofFirstRule({ source, ...carried }: Rows): Rows {
   return { source: 'profile' in source ? { ...source, profile: { ...source.profile, rule: 1 } } : source, ...carried };
 }
@@ -198,7 +198,7 @@ export function batchOf(operations: readonly BatchOperation[], asked: Asked = {}
 export interface AskedPatch {
   readonly ifMatch?: bigint | null;
   readonly name?: string;
-  /** Pairs of a column ID and a display name; a list, so that IDs may repeat. */
+  /** Pairs of a column ID and a display name. It is a list, so that IDs may repeat. */
   readonly columns?: readonly (readonly [id: string, displayName: string | null])[];
   /** Changes of columns: by default none. */
   readonly changes?: Partial<RequestedColumnChanges>;

@@ -5,7 +5,9 @@
 import type { ColumnType } from '../../src/language/values/column-type.ts';
 import { currentType, type GivenColumn, type TableSchema } from '../../src/language/values/table-schema.ts';
 
-/** The version at which a table was created, and its columns too unless the text gives another. */
+/**
+ * The version at which a table was created. Its columns were created then too, unless the text gives another version.
+ */
 export const createdAt = 10n;
 
 export function schemaFrom(text: string): TableSchema {

@@ -1,4 +1,4 @@
-/** Runs Tablog as its users do: as a process, used over HTTP, stopped by a signal. */
+/** Runs Tablog as its users do: as a process that is used over HTTP and stopped by a signal. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
@@ -24,7 +24,7 @@ export interface ServerOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Arguments for Node, before the script. */
   readonly nodeArgs?: readonly string[];
-  /** The script; if omitted, that of this repository. */
+  /** The script; if omitted, the one of this repository. */
   readonly main?: string;
 }
 
@@ -52,7 +52,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   }
 }
 
-/** Starts several servers concurrently. If one fails to start, the others are stopped. */
+/** Starts several servers concurrently. If one does not start, stops the others. */
 export async function startServers(all: readonly ServerOptions[]): Promise<TestServer[]> {
   const started = await Promise.allSettled(all.map((options) => startServer(options)));
   const failed = started.find((result) => result.status === 'rejected');
@@ -118,8 +118,8 @@ export async function untilReady({ url, process: child, output }: TestServer): P
 }
 
 /**
- * Ports for tests are below the ephemeral range, from which the system may take one at any time. Each Jest worker has a
- * range of its own, and does not reuse a port soon.
+ * Ports for tests are below the ephemeral range, from which the system may take a port at any time. Each Jest worker
+ * has its own range, and does not reuse a port soon.
  */
 const portsOfWorker = 1500;
 const firstPort = 20_000 + (Number(process.env['JEST_WORKER_ID'] ?? 0) % 8) * portsOfWorker;
@@ -143,7 +143,10 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Polls until a condition holds; tests never wait for a fixed time. `timeoutMs` follows the speed of the machine. */
+/**
+ * Polls until a condition holds, because tests never wait for a fixed time. `timeoutMs` follows the speed of the
+ * machine.
+ */
 export async function sleepUntil(
   condition: () => boolean | Promise<boolean>,
   what: string,

@@ -1,6 +1,6 @@
 /**
- * The exact shape of every answer of the interface (spec sections 4 and 7, decisions 1 and 3): no key is missing, and
- * there is none that the documents do not name, because clients generated from strict schemas reject extra keys.
+ * The exact shape of every answer of the interface (spec sections 4 and 7, decisions 1 and 3). No key is missing, and
+ * no key is undocumented, because clients generated from strict schemas reject extra keys.
  */
 import { errorTypes, isErrorType } from '../../src/api/http/answers/error-types.ts';
 
@@ -42,7 +42,7 @@ const row: Check = (value) =>
 const nothing = exactly({});
 
 /**
- * The answers of a route, by status; null: an empty body. `versioned`: answers other than 202 carry the version of the
+ * The answers of a route, by status; null: an empty body. `versioned`: all answers except 202 carry the version of the
  * table or row.
  */
 interface Shape {
@@ -132,7 +132,7 @@ const listedUpload = anyOf(
   listedUploadOf('withdrawn', {}),
 );
 
-/** What a team is told of itself. */
+/** What a team learns about its own token. */
 const token = exactly({
   id: tableId,
   name: text,
@@ -222,7 +222,7 @@ const shapes: readonly Shape[] = [
     csv: true,
     bodies: { 200: exactly({ 'data': listOf(isObject), 'continuation?': text }) },
   },
-  // Other formats than JSON are not looked into.
+  // Only JSON is checked; other formats are not.
   {
     route: /^GET \/tables\/[^/]*\/export$/,
     versioned: true,
@@ -272,7 +272,7 @@ const shapes: readonly Shape[] = [
   { route: /^GET \/token$/, bodies: { 200: exactly({ data: token }) }, versioned: false },
   { route: /^GET \/usage$/, bodies: { 200: exactly({ data: usage }) }, versioned: false },
   { route: /^GET \/activity$/, bodies: { 200: exactly({ data: activity }) }, versioned: false },
-  // The document describes these whole.
+  // For these routes, the OpenAPI document alone describes the bodies.
   { route: /^\w+ \/admin\//, bodies: { 200: isObject, 201: isObject }, versioned: false },
   { route: /^GET \/(livez|readyz)$/, bodies: { 200: exactly({ data: exactly({ status: text }) }) }, versioned: false },
 ];
@@ -289,10 +289,10 @@ export function checkShape(exchange: Exchange): void {
 function problemOfError({ method, status, headers, text: body }: Exchange): string | null {
   if (status === 405 && !headers.get('allow')) return 'no Allow';
   if ((status === 503 || status === 429) && !/^[0-9]+$/.test(headers.get('retry-after') ?? '')) return 'no Retry-After';
-  if (headers.has('etag')) return 'an ETag of something that was refused';
+  if (headers.has('etag')) return 'an ETag on a refusal';
   if (method === 'HEAD') return body === '' ? null : 'a body after HEAD';
   const json = parse(headers, body);
-  if (!exactly({ error: exactly({ type: text, message: text }) })(json)) return 'another shape than that of errors';
+  if (!exactly({ error: exactly({ type: text, message: text }) })(json)) return 'a shape that is not that of errors';
   const { error } = json as { error: { type: string; message: string } };
   if (!isErrorType(error.type) || errorTypes[error.type].status !== status) return `the type ${error.type}`;
   return error.message === '' ? 'an empty message' : null;
@@ -325,12 +325,12 @@ function problemOfSuccess({ method, path, status, headers, text: body }: Exchang
   return check(parse(headers, body)) ? null : 'another shape';
 }
 
-/** Checks that the answer names the job in both places, and says when to ask. */
+/** Checks that the answer names the job in both places, and says when to poll. */
 function problemOfAccepted(headers: Headers, body: string): string | null {
   const { data } = parse(headers, body) as { data?: { jobID?: string } };
   if (headers.get('location') !== `/jobs/${data?.jobID}`) return 'another Location';
   if (headers.get('retry-after') !== '1') return 'no Retry-After';
-  if (headers.has('etag')) return 'an ETag of what is not known yet';
+  if (headers.has('etag')) return 'an ETag although the result is not known yet';
   return headers.get('cache-control') === 'no-store' ? null : 'another Cache-Control';
 }
 

@@ -1,5 +1,5 @@
 /**
- * The shared Postgres of the tests: that of DATABASE_URL; else a container, if there is a Docker engine; else the
+ * The shared Postgres of the tests: the one of DATABASE_URL, or a container if there is a Docker engine, or the
  * embedded one.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -13,8 +13,8 @@ import { hasEngine } from './docker-engine.ts';
 import { sleepUntil } from './server.ts';
 
 /**
- * Enough connections for several deployments of up to five processes with 26 each. It is never killed, so durability is
- * off.
+ * Enough connections for several deployments with up to five processes, which use 26 each. The server is never killed,
+ * so durability is off.
  */
 const settings = { max_connections: '600', fsync: 'off', full_page_writes: 'off' };
 
@@ -38,8 +38,8 @@ async function inContainer(): Promise<SharedPostgres> {
   const image = process.env['POSTGRES_IMAGE'] ?? 'postgres:18';
   const container = await new PostgreSqlContainer(image)
     .withDatabase('tablog')
-    // The proof of a password takes both sides most of the time of a connection, and the tests make thousands. The
-    // embedded Postgres asks for one.
+    // Proving a password takes both sides most of the time of a connection, and the tests make thousands of
+    // connections. The embedded Postgres does require a password.
     .withEnvironment({ POSTGRES_HOST_AUTH_METHOD: 'trust' })
     .withCommand(['postgres', ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])])
     // The default health check would start a process in the container four times a second.

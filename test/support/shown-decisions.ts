@@ -9,9 +9,9 @@ import type { SchemaColumn } from '../../src/language/values/table-schema.ts';
 import { here, type Change } from './decisions.ts';
 
 /**
- * A decision as one line: the refusal, or `ok` and the ETag; then its changes, in order. A table is shown with what is
- * unusual only: a version that is not the event's, a schema or widening that is. What is counted is left out:
- * quotas.test.ts is about that.
+ * A decision as one line: the refusal, or `ok` and the ETag; then its changes, in order. Of a table only unusual
+ * properties are shown: a version that is not the event's, and a schema or widening that is. Counts are left out,
+ * because quotas.test.ts tests them.
  */
 export function shown({ outcome, changes }: Decision<Change>, at: LogPlace = here): string {
   const others = changes.filter((change) => change.kind !== 'usage');

@@ -42,9 +42,9 @@ export async function startWithStandby(
 export class Standby {
   readonly #folder: string;
   readonly #pid: number;
-  /** What the primary writes comes through this line. */
+  /** The line through which the primary's writes come. */
   readonly #line: CutLine;
-  /** Its URL. It takes no writes until it is promoted; its URL stays the same. */
+  /** Its URL. It accepts no writes until it is promoted. The URL does not change. */
   readonly url: string;
   #promoted: EmbeddedPostgres | null = null;
 
@@ -76,13 +76,15 @@ export class Standby {
     }
   }
 
-  /** Lets nothing more arrive of what the primary writes. An asynchronous primary does not notice. */
+  /** Stops the arrival of the primary's writes. An asynchronous primary does not notice. */
   cutReplication(): void {
     this.#line.target = null;
     this.#line.cut(0);
   }
 
-  /** Makes it a primary, on a new timeline, with all that it has received. Resolves when it takes writes. */
+  /**
+   * Promotes it to a primary, on a new timeline, with everything that it has received. Resolves when it accepts writes.
+   */
   async promote(): Promise<EmbeddedPostgres> {
     const { promoted } = await ask<{ promoted: boolean }>(this.url, 'select pg_promote(true, 120) as promoted');
     if (!promoted) throw new Error('the standby was not promoted');
@@ -90,7 +92,7 @@ export class Standby {
     return this.#promoted;
   }
 
-  /** Stops it, promoted or not. */
+  /** Stops it, even if it was promoted. */
   async stop(): Promise<void> {
     await (this.#promoted === null ? endPostmaster(this.#pid, 10_000) : this.#promoted.stop());
     await this.#line.close();
@@ -105,7 +107,7 @@ function conninfo(port: number, { password }: Cluster): string {
   return `host=127.0.0.1 port=${port} user=${SUPERUSER} password=${password} application_name=standby`;
 }
 
-/** How the primary replicates to its standby: `sync` or `async`; null: not yet. */
+/** How the primary replicates to its standby: `sync` or `async`; null: it does not yet. */
 async function stateOfStandby(primaryUrl: string): Promise<string | null> {
   const { state } = await ask<{ state: string | null }>(
     primaryUrl,

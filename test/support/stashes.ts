@@ -10,7 +10,7 @@ export function newStashId(): string {
   return `stash-${made}`;
 }
 
-/** Creates a stash of these chunks, sent one after the other; resolves to its ID. A string is sent as CSV. */
+/** Creates a stash from these chunks, sent one after the other. Resolves to its ID. A string is sent as CSV. */
 export async function stashOf(client: Client, chunks: Readonly<Record<string, unknown>>): Promise<string> {
   const stashId = newStashId();
   await putChunks(client, stashId, Object.entries(chunks));
@@ -29,7 +29,7 @@ export async function putChunks(
   }
 }
 
-/** Throws unless it is the answer to a stored chunk or a successful deletion. */
+/** Throws unless the answer is that to a stored chunk or to a successful deletion. */
 export function expectStored(answer: Answer): void {
   if (answer.status !== 200 || answer.text !== '{}') throw new Error(`${answer.status} ${answer.text}`);
 }

@@ -21,7 +21,7 @@ export function arrayOf(kind: string): { kind: 'array'; items: { kind: string } 
   return { kind: 'array', items: { kind } };
 }
 
-/** Creates a table; without types its schema is inferred. */
+/** Creates a table. Without types, its schema is inferred. */
 export async function createTable(client: Client, rows: readonly unknown[], types?: ColumnTypes): Promise<MadeTable> {
   const schema = types === undefined ? {} : { schema: schemaOf(types) };
   const answer = await client.post('/tables', { name: 'test', ...schema, rows });
@@ -41,7 +41,7 @@ export async function stateOf(client: Client, path: string): Promise<unknown> {
   return { status: head.status, version: head.version, text: page.text };
 }
 
-/** Runs `act`, and checks that the table and the list of tables stay as they were. */
+/** Runs `act`, and checks that the table and the list of tables have not changed. */
 export async function leavingUnchanged<T>(client: Client, path: string, act: () => Promise<T>): Promise<T> {
   const look = async (): Promise<unknown> => [await stateOf(client, path), (await client.get('/tables')).text];
   const before = await look();

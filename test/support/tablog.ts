@@ -17,8 +17,8 @@ export interface TablogResult {
 export type RunningTablog = Promise<TablogResult> & { readonly child: ChildProcess };
 
 /**
- * Runs `tablog` with these arguments, and these variables on top of this process's environment. `stdin`: its input.
- * `wrapper`: a command that runs it.
+ * Runs `tablog` with these arguments, and these variables in addition to this process's environment. `stdin`: its
+ * input. `wrapper`: a command that runs it.
  */
 export function runTablog(
   args: readonly string[],
@@ -32,7 +32,7 @@ export function runTablog(
     env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: '', ...environment },
     stdio: [stdin === 'ignore' ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
-  // A command that ends before it has read everything breaks the pipe; its output says why.
+  // If a command ends before it has read everything, the pipe breaks. The output of the command says why it ended.
   if (stdin !== 'ignore') stdin.pipe(child.stdin!.on('error', () => stdin.destroy()));
   const result = Promise.all([text(child.stdout!), text(child.stderr!), once(child, 'close')]).then(
     ([stdout, stderr]) => {
@@ -42,7 +42,7 @@ export function runTablog(
   return Object.assign(result, { child });
 }
 
-/** Runs a command that must succeed; resolves to what it wrote to stdout. */
+/** Runs a command that must succeed. Resolves to its stdout. */
 export async function outputOf(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,

@@ -1,6 +1,6 @@
 /**
  * Time limits of tests follow the speed of the machine: they are written for a machine of speed 1, and multiplied by
- * its slowness. Only a failure takes a limit to its end.
+ * the machine's slowness. Only a failing test uses a limit fully.
  */
 
 /** How many units of work a machine of speed 1 does in `measuredMs`. */
@@ -17,8 +17,8 @@ const work = Array.from({ length: 200 }, (_, n) => ({
 }));
 
 /**
- * Measures the slowness of this machine for all processes that this one starts: from 1 to 6. A set TABLOG_TEST_SLOWNESS
- * stays.
+ * Measures the slowness of this machine, from 1 to 6, for all processes that this one starts. If TABLOG_TEST_SLOWNESS
+ * is set, it is kept.
  */
 export function measureSlowness(): void {
   if (process.env[variable] !== undefined) return;

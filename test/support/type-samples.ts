@@ -1,4 +1,4 @@
-/** Values of every column type, and how a table takes them. */
+/** Values of every column type, and whether a table accepts them. */
 import type { Client } from './client.ts';
 import { typeInSchema, type Json } from './column-types.ts';
 import { createTable, type MadeTable } from './tables.ts';
@@ -20,7 +20,7 @@ const moments = [
   '2024-01-01T12:30:15.123456+02:00',
   '2024-01-01T12:30-11:30',
 ];
-/** They fit `dateTime`, and are naturally texts. */
+/** These fit `dateTime`, but their natural type is text. */
 const otherMoments = [
   '2024-02-29 23:59:59Z',
   '2024-01-01 00:00',
@@ -172,7 +172,7 @@ export const values: Readonly<Record<string, { fit: Json[]; misfit: Json[] }>> =
   boolean: { fit: [true, false], misfit: ['true', '', 0, 1] },
   json: { fit: ['', 'x', 1, true, [], [1, 'x', null], [[1]], {}, { a: { b: [null, { c: 1 }] } }], misfit: [] },
 };
-/** Adds each value in a row of its own; resolves to the values as stored. */
+/** Adds each value in a row of its own. Resolves to the values as stored. */
 export async function takenBy(
   reader: Client,
   table: MadeTable,
@@ -189,7 +189,7 @@ export async function takenBy(
   return rows.slice(-cells.length).map((row) => row['c'] as Json | undefined);
 }
 
-/** Values that tell the types of columns apart by how columns take them under `dropColumns`. */
+/** Values that distinguish the types of columns: columns of different types drop different ones under `dropColumns`. */
 const probes: Json[] = [
   true,
   1,

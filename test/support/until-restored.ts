@@ -2,8 +2,8 @@ import { sleepUntil } from './server.ts';
 import { runTablog } from './tablog.ts';
 
 /**
- * Runs a `restore` that was killed before, until it is done. Postgres may take a moment to notice that the killed one
- * is gone.
+ * Repeats a `restore` that was killed, until it succeeds. Postgres may take a moment to notice that the killed one is
+ * gone.
  */
 export async function untilRestored(args: readonly string[], place: Readonly<Record<string, string>>): Promise<void> {
   await sleepUntil(async () => {

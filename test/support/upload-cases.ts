@@ -7,7 +7,7 @@ import { complete, postUpload, picture, sendBytes, upload } from './uploads.ts';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** The answers to bytes that should not be sent; they depend on the receiver. */
+/** The answers to bytes that should not be sent. They depend on the receiver. */
 interface SendOutcomes {
   /** For a completed upload, and for one that was given up. */
   readonly completed: string;
@@ -19,7 +19,7 @@ interface SendOutcomes {
 }
 
 export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcomes): void {
-  test('bytes that are sent and completed have a public URL', async () => {
+  test('bytes get a public URL when they are sent and completed', async () => {
     const bytes = randomBytes(300_000);
     const created = await postUpload(client());
     expect(created.id).toMatch(uuid);
@@ -39,7 +39,7 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
     expect(Buffer.from(await (await fetch(url)).arrayBuffer()).equals(bytes)).toBe(true);
   });
 
-  test('of bytes that are sent several times the last count', async () => {
+  test('when bytes are sent several times, the last ones count', async () => {
     const created = await postUpload(client());
     expect(await sendBytes(created, 'first, and longer')).toBe('200');
     expect(await sendBytes(created, 'second')).toBe('200');
@@ -53,7 +53,7 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
     expect([file.status, file.headers.get('content-length'), await file.text()]).toEqual([200, '0', '']);
   });
 
-  test('a part of a file, and its head', async () => {
+  test('a client can read a part of a file, and only its headers', async () => {
     const { url } = await upload(client(), '0123456789');
     const part = await fetch(url, { headers: { range: 'bytes=3-5' } });
     expect([part.status, part.headers.get('content-range'), await part.text()]).toEqual([206, 'bytes 3-5/10', '345']);
@@ -65,7 +65,7 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
     ]);
   });
 
-  test('of several completions at once all have the same answer', async () => {
+  test('several completions at once all get the same answer', async () => {
     const created = await postUpload(client());
     await sendBytes(created, 'bytes');
     const answers = await Promise.all(Array.from({ length: 8 }, () => complete(client(), created)));
@@ -90,7 +90,7 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
       expect(outcomeOf(await complete(client(), other))).toBe('409 upload_incomplete');
     });
 
-    test('that stop in the middle do not arrive', async () => {
+    test('do not arrive when they stop in the middle', async () => {
       const created = await postUpload(client());
       const cut = new ReadableStream({
         start: (controller) => controller.enqueue(randomBytes(1000)),
@@ -102,7 +102,7 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
   });
 
   describe('a completion', () => {
-    test('by another team, in another app, or of what never was, is 404', async () => {
+    test('by another team, in another app, or of an unknown upload is 404', async () => {
       const created = await postUpload(client());
       await sendBytes(created, 'bytes');
       const stranger = (await api().createTeam()).client;
@@ -115,7 +115,7 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
       expect(outcomeOf(await complete(client(), created))).toBe('200');
     });
 
-    test('of more than the plan allows is 402, and the file is gone', async () => {
+    test('beyond the plan is 402, and the file is gone', async () => {
       const team = await api().createTeam();
       await team.setPlan({ uploadBytesMax: 10 });
       const first = await upload(team.client, '12345678');
@@ -128,7 +128,7 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
       expect((await fetch(first.url)).status).toBe(200);
     });
 
-    test('of two at the edge of the plan one passes', async () => {
+    test('passes for one of two at the edge of the plan', async () => {
       const team = await api().createTeam();
       await team.setPlan({ uploadBytesMax: 100 });
       const created = await Promise.all(Array.from({ length: 6 }, () => postUpload(team.client)));
@@ -144,7 +144,7 @@ export function describeUploads({ api, client }: ApiOfFile, outcomes: SendOutcom
       ]);
     });
 
-    test('and a creation of a suspended team are 402, and so are its files until it is resumed', async () => {
+    test('and a creation of a suspended team are 402, and so are its files until the team is resumed', async () => {
       const team = await api().createTeam();
       const file = await upload(team.client, 'bytes');
       const created = await postUpload(team.client);

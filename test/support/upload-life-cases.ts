@@ -24,7 +24,7 @@ interface LifeOfTest extends ApiOfFile {
   openOther(): Promise<FileStore>;
 }
 
-/** The answers to bytes that arrive after their upload has expired; they depend on the receiver. */
+/** The answers to bytes that arrive after their upload has expired. They depend on the receiver. */
 interface LifeOutcomes {
   readonly late: string;
 }
@@ -33,7 +33,7 @@ export function describeUploadLife(
   { api, client, operator, life, leave, openOther }: LifeOfTest,
   outcomes: LifeOutcomes,
 ): void {
-  test('an upload that is not completed in its time cannot be completed any more, ends once somebody says so, and its bytes are gone', async () => {
+  test('an upload that is not completed in time can no longer be completed, ends with the next check, and its bytes are gone', async () => {
     const [sent, empty] = [await postUpload(client()), await postUpload(client())];
     expect(await sendBytes(sent, 'bytes')).toBe('200');
     expect(await life().stored()).toContain(sent.id);
@@ -51,7 +51,7 @@ export function describeUploadLife(
     expect([held.has(sent.id), held.has(empty.id)]).toEqual([false, false]);
   });
 
-  test('an upload is open until maintenance has seen that its time is over, and a team has at most so many of these', async () => {
+  test('an expired upload stays open until maintenance has seen it, and counts to the limit of open uploads', async () => {
     const { client: owner } = await api().createTeam();
     const created = [];
     while (created.length < openMax) created.push(await postUpload(owner));
@@ -70,7 +70,7 @@ export function describeUploadLife(
     ]);
   });
 
-  test('a file that no row names is deleted after its time, and the plan has room again', async () => {
+  test('a file that no row names is deleted after its time, and no longer counts to the plan', async () => {
     const team = await api().createTeam();
     await team.setPlan({ uploadBytesMax: 10 });
     const file = await upload(team.client, '12345678');
@@ -88,7 +88,7 @@ export function describeUploadLife(
     await upload(team.client, '1234567890');
   });
 
-  test('a file that is withdrawn is gone at once, its bytes with the next maintenance, and the plan has room again', async () => {
+  test('a withdrawn file is gone at once, its bytes with the next maintenance, and it no longer counts to the plan', async () => {
     const team = await api().createTeam();
     await team.setPlan({ uploadBytesMax: 10 });
     const file = await upload(team.client, '12345678');
@@ -96,7 +96,7 @@ export function describeUploadLife(
     expect(outcomeOf(await withdraw(team.client, file))).toBe('200');
     expect(await statusOf(file)).toBe(404);
     expect(outcomeOf(await complete(team.client, file))).toBe('404 upload_not_found');
-    // Rows keep what they say.
+    // Rows keep the URL as text.
     expect(await team.client.rows(table.id)).toMatchObject([{ n: file.url }]);
     const other = await upload(team.client, '1234567890');
     await createTable(team.client, [{ n: other.url }], { n: 'uri' });
@@ -106,7 +106,7 @@ export function describeUploadLife(
     expect(await statusOf(other)).toBe(200);
   });
 
-  test('an upload that is given up is open no more, and its bytes are gone with the next maintenance', async () => {
+  test('an upload that is given up is no longer open, and its bytes are gone with the next maintenance', async () => {
     const { client: owner } = await api().createTeam();
     const sent = await postUpload(owner);
     expect(await sendBytes(sent, 'bytes')).toBe('200');
@@ -126,7 +126,7 @@ export function describeUploadLife(
     expect(await life().stored()).not.toContain(sent.id);
   });
 
-  test('what several say at once counts once', async () => {
+  test('concurrent checks of an upload count once', async () => {
     const team = await api().createTeam();
     await team.setPlan({ uploadBytesMax: 300 });
     const files: File[] = [];
@@ -148,7 +148,7 @@ export function describeUploadLife(
     expect(rows).toEqual([{ bytes: 0 }]);
   });
 
-  test('what is said too early, or of another team, changes nothing', async () => {
+  test('a check that comes too early, or for another team, changes nothing', async () => {
     const { log } = operator();
     const team = await api().createTeam();
     const [open, closed] = [await life().createLasting(team), await life().createLasting(team)];
@@ -156,7 +156,7 @@ export function describeUploadLife(
     const file = { ...closed, url: (await complete(team.client, closed)).json.data.url };
     const before = [await life().rowOf(open), await life().rowOf(file)];
     const early = life().newMaintenance({ settleDelay: -2 * hour });
-    // Nor are events appended without end.
+    // Maintenance does not append such events without end.
     await sleepUntil(async () => !(await early.endDue()), 'nothing more is due');
     const stranger = await api().createTeam();
     for (const { id } of [open, file]) await recordFact(log, checkUpload(stranger.id, id));
@@ -182,7 +182,7 @@ export function describeUploadLife(
     expect(await statusOf(kept)).toBe(200);
   });
 
-  describe("bytes that are nobody's", () => {
+  describe('bytes that belong to no upload', () => {
     /** Leaves bytes for an unknown upload, and a sealed file of it. */
     async function leaveOrphans(store: FileStore): Promise<readonly string[]> {
       const unknown = randomUUID();
@@ -192,10 +192,10 @@ export function describeUploadLife(
       return [unknown, name];
     }
 
-    test('are removed when they are old, and nothing else', async () => {
+    test('are removed when they are old, and nothing else is', async () => {
       const file = await upload(client(), 'bytes');
       await createTable(client(), [{ n: file.url }], { n: 'string' });
-      // The received bytes of a completed upload belong to nobody.
+      // The received bytes of a completed upload belong to no upload.
       const orphans = [...(await leaveOrphans(life().store)), file.id];
       const left = async (): Promise<readonly string[]> => {
         const held = await life().stored();
@@ -210,7 +210,7 @@ export function describeUploadLife(
           return { ...bounds, end: bounds.end + 1n };
         },
       };
-      // The read model is behind the log, which may know of more uploads.
+      // The read model is behind the log, which may have more uploads.
       await life().removeOrphans({ orphanAge: -60_000, log: behind as EventLog });
       expect(await left()).toEqual(orphans);
       const open = await postUpload(client());
@@ -222,7 +222,7 @@ export function describeUploadLife(
       expect(new URL((await complete(client(), file)).json.data.url).pathname).toBe(new URL(file.url).pathname);
     });
 
-    test('stay in a store of another log, which each pass warns of once', async () => {
+    test('stay in a store of another log, and each pass logs one warning', async () => {
       const other = await openOther();
       const lines: string[] = [];
       const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
@@ -242,7 +242,7 @@ export function describeUploadLife(
       }
     });
 
-    test("are looked for in a store that is nobody's yet, which is this log's from then on", async () => {
+    test('are removed from a store without an owner, which then belongs to this log', async () => {
       const other = await openOther();
       try {
         await leaveOrphans(other);

@@ -14,7 +14,7 @@ import type { CreatedUpload, upload } from './uploads.ts';
 /** In milliseconds. */
 export const hour = 3_600_000;
 
-/** How long a file that no row names is kept, in milliseconds. Only maintenance removes it afterwards. */
+/** How long a file that no row names is kept, in milliseconds. Only maintenance removes it after that. */
 export const lifeMs = 2000;
 
 /** How long an upload may take, in milliseconds: longer than tests need to complete one, even on a busy machine. */
@@ -62,7 +62,7 @@ export class UploadLife {
   readonly #operator: Service;
   readonly #maintenances: UploadMaintenance[] = [];
 
-  /** `store`: a store like the service's. It is closed with this. */
+  /** `store`: a store like that of the service. It is closed together with this object. */
   constructor(api: Api, operator: Service, store: FileStore) {
     this.#api = api;
     this.#operator = operator;
@@ -101,7 +101,10 @@ export class UploadLife {
     return { id: expected.uploadId, location: await this.store.locate(expected, this.#api.url) };
   }
 
-  /** Runs all due maintenance. Claims come last, so that no file ends at the very time at which its clock starts. */
+  /**
+   * Runs all maintenance that is due. Claims come last, so that no file ends at the very moment at which its clock
+   * starts.
+   */
   async keepUp(maintenance = this.newMaintenance()): Promise<void> {
     while (await maintenance.endDue());
     while (await maintenance.noteClaims());
@@ -131,7 +134,7 @@ export class UploadLife {
     return new Set(objects.map((object) => (object.kind === 'arrived' ? object.uploadId : object.name)));
   }
 
-  /** Runs maintenance until this upload has ended, and with it every one that expired before. */
+  /** Runs maintenance until this upload has ended. Then every upload that expired earlier has ended, too. */
   async untilEnded(one: { readonly id: string }): Promise<void> {
     await sleepUntil(async () => {
       await this.keepUp();

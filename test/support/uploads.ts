@@ -8,7 +8,7 @@ export interface CreatedUpload {
 
 export const picture = { contentType: 'image/png', fileName: 'photo.png' };
 
-/** Throws if it is not created. */
+/** Throws if the upload is not created. */
 export async function postUpload(client: Client, body: object = picture, app = 'shop'): Promise<CreatedUpload> {
   const answer = await client.post(`/apps/${app}/uploads`, body);
   if (answer.status !== 200) throw new Error(answer.text);
@@ -30,7 +30,7 @@ export async function sendBytes(
   } as RequestInit);
   const text = await response.text();
   if (response.ok) return text === '' ? String(response.status) : `${response.status} with a body`;
-  // An S3 has error formats of its own.
+  // An S3 has its own error formats.
   return response.headers.get('content-type')!.includes('json')
     ? `${response.status} ${JSON.parse(text).error.type}`
     : String(response.status);

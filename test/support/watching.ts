@@ -1,4 +1,4 @@
-/** The alerts and the dashboard of deploy/, and what they name. */
+/** The alerts and the dashboard of deploy/, and the metrics that they name. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -26,7 +26,7 @@ export function readAlerts(): Alert[] {
   return groups.flatMap(({ rules }) => rules);
 }
 
-/** The panels that show something. */
+/** The panels that show data. */
 export function readPanels(): Panel[] {
   const { panels } = JSON.parse(readFileSync(join(deployFolder, 'grafana/tablog.json'), 'utf8')) as {
     readonly panels: readonly Panel[];
@@ -38,7 +38,7 @@ export function expressionsOf(panels: readonly Panel[]): string[] {
   return panels.flatMap(({ targets }) => (targets ?? []).map(({ expr }) => expr));
 }
 
-/** The metrics that expressions name, sorted, but for those that Prometheus itself adds to a scrape. */
+/** The metrics that expressions name, sorted, except those that Prometheus itself adds to a scrape. */
 export function metricsIn(expressions: readonly string[]): string[] {
   const names = expressions.flatMap((expression) => expression.match(/\b(?:tablog|process|nodejs)_[a-z0-9_]+/g) ?? []);
   return [...new Set(names)].toSorted();

@@ -1,21 +1,24 @@
 /**
- * The parts of a workbook, which is a zip archive of XML. Each is read as it is unpacked, and no further than a bound:
- * what an archive says of its sizes may be a lie.
+ * The parts of a workbook, which is a zip archive of XML. Each part is read while it is unpacked, and only up to a
+ * limit, because the sizes in an archive may be wrong.
  */
 import { BlobReader, configure, ZipReader, type FileEntry } from '@zip.js/zip.js';
 import { MalformedFile } from '../malformed-file.ts';
 
-// The page for browsers allows no workers but its own, and Node unpacks in threads anyway.
+// The console allows no workers but its own, and Node unpacks in threads anyway.
 configure({ useWebWorkers: false });
 
-/** The most bytes that a part may have when it is unpacked, by what it is. */
+/** Maximum of unpacked bytes of a part, by its kind. */
 const partBytesMax = { sheet: 4 * 2 ** 30, texts: 256 * 2 ** 20, other: 16 * 2 ** 20 } as const;
 type PartKind = keyof typeof partBytesMax;
 
-/** From so many bytes on, a part must not be more than so many times as large as it is packed: sheets are 10 to 100. */
+/**
+ * From this size on, a part may be at most so many times as large as its packed bytes. Real sheets are 10 to 100 times
+ * as large.
+ */
 const expansion = { fromBytes: 64 * 2 ** 20, timesMax: 500 } as const;
 
-/** How many parts there may be, and how many characters their names may have in all. */
+/** Maximum of parts, and of characters in all their names. */
 const partsMax = 10_000;
 const nameCharactersMax = 4 * 2 ** 20;
 
@@ -52,7 +55,7 @@ export class Archive {
     const stop = new AbortController();
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     const unpacked = entry.getData(writable, { signal: AbortSignal.any([signal, stop.signal]) });
-    // It fails with what is read, too, or because nobody reads on.
+    // It fails if reading fails, or if nobody reads on.
     unpacked.catch(() => undefined);
     const reader = readable.getReader();
     const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -81,7 +84,7 @@ export class Archive {
       throw malformed(error);
     } finally {
       stop.abort();
-      // Both may have failed already, which is known by now.
+      // Both may have failed already; those errors are known by now.
       await Promise.allSettled([reader.cancel(), unpacked]);
     }
   }
@@ -109,7 +112,9 @@ async function entriesOf(reader: ZipReader<unknown>): Promise<Map<string, FileEn
   return entries;
 }
 
-/** Writers of workbooks do not agree on case and slashes, and on which characters names have as `%20`. */
+/**
+ * The key of a part by its name. Programs disagree on case, on slashes, and on which characters are escaped (`%20`).
+ */
 function keyOf(name: string): string {
   return decoded(name.replaceAll('\\', '/').replace(/^\//, '')).toLowerCase();
 }
@@ -118,7 +123,7 @@ function decoded(name: string): string {
   try {
     return decodeURIComponent(name);
   } catch {
-    // It has a percent sign of its own.
+    // The name has a percent sign of its own.
     return name;
   }
 }
@@ -126,5 +131,5 @@ function decoded(name: string): string {
 function malformed(error: unknown): MalformedFile {
   return error instanceof MalformedFile
     ? error
-    : new MalformedFile(null, `this is no workbook (.xlsx) as it should be: ${(error as Error).message}`);
+    : new MalformedFile(null, `this is not a valid workbook (.xlsx): ${(error as Error).message}`);
 }

@@ -1,9 +1,12 @@
-/** Dates and times of a workbook: numbers of days, which the format of their cells makes dates. */
+/** Dates and times in a workbook: numbers of days, which the format of their cells turns into dates. */
 
-/** What a format shows of a number of days. `elapsed`: hours that go on beyond 24. */
+/** What a format shows of a number of days. `elapsed`: hours, which may exceed 24. */
 export type MomentFormat = 'date' | 'time' | 'dateTime' | 'elapsed';
 
-/** Formats that have numbers only. Of those that differ by language, the dates and times of most. */
+/**
+ * The built-in formats, which have a number but no code. For formats that differ by language: the dates and times of
+ * most languages.
+ */
 const builtIn: readonly (readonly [from: number, to: number, MomentFormat])[] = [
   [14, 17, 'date'],
   [18, 21, 'time'],
@@ -23,9 +26,9 @@ const builtIn: readonly (readonly [from: number, to: number, MomentFormat])[] = 
 ];
 
 /**
- * The parts of a format code (ECMA-376 part 1, 18.8.31), of which the first one that fits counts. Texts in quotes,
- * escaped characters and what only takes room are not looked at, and neither are colours, conditions, currencies and
- * languages in brackets, but for hours that go on beyond 24.
+ * The parts of a format code (ECMA-376 part 1, 18.8.31). The first one that matches counts. Quoted texts, escaped
+ * characters and spacing are ignored. So are colours, conditions, currencies and languages in brackets, but not elapsed
+ * hours.
  */
 const codePart = new RegExp(
   [
@@ -35,30 +38,30 @@ const codePart = new RegExp(
     '(?<end>;)',
     '(?<general>general)',
     '(?<half>am/pm|a/p)',
-    // A calendar, the name of a day in East Asia, and what stands in ISO 8601.
+    // A calendar, the name of a weekday in East Asia, and marks of ISO 8601.
     '(?<literal>b[12](?=[ymdge])|aaaa?|t(?=h)|z(?=;|$))',
-    // Digits behind seconds are their fraction.
+    // Digits after seconds are their fraction.
     '(?<unit>y+|m+|d+|h+|s+(?:[.,]0+)?|e+|g+|b+)',
     '(?<number>[0#?@%])',
-    // Letters that mean nothing. East Asian ones stand for units without being quoted.
+    // Letters without a meaning. East Asian letters stand for units without quotes.
     '(?<word>(?![\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Hang}])\\p{L})',
     '[^]',
   ].join('|'),
   'giu',
 );
 
-/** Among the units of a code: whether it is before noon. */
+/** The unit for morning or afternoon. */
 const halfOfDay = 'noon';
 
-/** What the format with a number, and with a code if the workbook has one for it, shows; null: no moment. */
+/** What the format with this number shows, or with this code if the workbook has one; null: no date or time. */
 export function momentFormatOf(id: number, code: string | undefined): MomentFormat | null {
   if (code === undefined) return builtIn.find(([from, to]) => id >= from && id <= to)?.[2] ?? null;
   const units: string[] = [];
   for (const { groups } of code.matchAll(codePart)) {
     const { end, elapsed, general, half, literal, unit, number, word } = groups!;
-    // Of several sections the first is that of positive numbers.
+    // If there are several sections, the first one is for positive numbers.
     if (end !== undefined) break;
-    // A format of numbers; or a word of another language, such as `Estándar` for `General`: no date has its letters.
+    // A format of numbers, or a word of another language, such as `Estándar` for `General`. No date has such letters.
     if ((general ?? number ?? word) !== undefined) return null;
     if (elapsed !== undefined) units.push('elapsed');
     if (half !== undefined) units.push(halfOfDay);
@@ -72,25 +75,25 @@ export function momentFormatOf(id: number, code: string | undefined): MomentForm
   return hasDate ? (hasTime ? 'dateTime' : 'date') : 'time';
 }
 
-/** One or two `m` behind hours or before seconds are minutes. An era alone is no date. */
+/** Whether a unit is of a date. One or two `m` after hours or before seconds are minutes. An era alone is no date. */
 function isOfDate(unit: string, before = '', behind = ''): boolean {
   if (/^[ydeb]/.test(unit)) return true;
   return unit.startsWith('m') && !(unit.length <= 2 && (before.startsWith('h') || behind.startsWith('s')));
 }
 
 const millisecondsOfDay = 86_400_000;
-/** Days from 1899-12-30, and from 1904-01-01, to 1970-01-01. */
+/** Days from the epoch (1899-12-30 or 1904-01-01) to 1970-01-01. */
 const daysTo1970 = { 1900: 25_569, 1904: 24_107 } as const;
 export type Epoch = keyof typeof daysTo1970;
 
-/** `9999-12-31`. */
+/** The day `9999-12-31`. */
 const lastDay = 2_932_896;
-/** Before it, days are counted as if 1900 had a 29th of February, which is day 60. */
+/** Before this day, workbooks count as if 1900 had a 29th of February, which is day 60. */
 const firstOfMarch1900 = 61;
 
 /**
- * A number of days as its format shows it, in ISO 8601; null for what is no moment, such as negative numbers. To the
- * millisecond: a number of days has no more.
+ * A number of days in ISO 8601, in the form that the format shows; null if it is no date or time, such as a negative
+ * number. To the millisecond, because a number of days is not more precise.
  */
 export function momentText(serial: number, format: MomentFormat, epoch: Epoch): string | null {
   if (serial < 0 || !Number.isFinite(serial)) return null;
@@ -103,11 +106,11 @@ export function momentText(serial: number, format: MomentFormat, epoch: Epoch): 
   const day = dayOf(days, epoch);
   if (day === null) return null;
   const date = new Date(day * millisecondsOfDay).toISOString().slice(0, 'YYYY-MM-DD'.length);
-  // A date that has a time, though it is not shown, keeps it.
+  // A date keeps its time even if the format does not show it.
   return format === 'date' && rest === 0 ? date : `${date}T${timeText(rest)}`;
 }
 
-/** Days from 1970-01-01; null where there is no such day. */
+/** Days since 1970-01-01; null if there is no such day. */
 function dayOf(days: number, epoch: Epoch): number | null {
   if (epoch === 1900 && (days === 0 || days === firstOfMarch1900 - 1)) return null;
   const day = days - daysTo1970[epoch] + (epoch === 1900 && days < firstOfMarch1900 ? 1 : 0);

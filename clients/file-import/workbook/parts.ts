@@ -1,4 +1,4 @@
-/** What a workbook says of its sheets, its formats and the texts that its cells share. */
+/** Reads the sheets of a workbook, its formats, and the texts that its cells share. */
 import { MalformedFile } from '../malformed-file.ts';
 import type { Archive } from './archive.ts';
 import { momentFormatOf, type Epoch, type MomentFormat } from './moments.ts';
@@ -7,14 +7,14 @@ import { attributeOf, readWholeXml, TextOfRuns, type Attributes, type XmlVisitor
 export interface Sheet {
   readonly name: string;
   readonly isHidden: boolean;
-  /** The part that it is in; null if the workbook does not say it. */
+  /** The part with the rows of the sheet; null if the workbook does not name it. */
   readonly part: string | null;
 }
 
 export interface Workbook {
   readonly sheets: readonly Sheet[];
   readonly epoch: Epoch;
-  /** By the numbers that cells have for them. */
+  /** The formats, by the number with which cells refer to them. */
   readonly formats: readonly (MomentFormat | null)[];
   readonly texts: readonly string[];
 }
@@ -22,7 +22,7 @@ export interface Workbook {
 const sheetsMax = 10_000;
 
 interface Relation {
-  /** The last part of its type, such as `worksheet`. */
+  /** The last segment of its type, such as `worksheet`. */
   readonly kind: string;
   readonly part: string;
 }
@@ -52,7 +52,7 @@ export async function readWorkbook(archive: Archive, signal: AbortSignal): Promi
   };
 }
 
-/** What a part is related to, by the IDs of relations. `part`: empty for the archive itself. */
+/** The relations of a part by ID. `part`: empty for the archive itself. */
 async function relationsOf(
   archive: Archive,
   part: string,
@@ -69,7 +69,7 @@ async function relationsOf(
     opened((tag, { Id: id, Type: type, Target: target, TargetMode: mode }) => {
       if (tag !== 'Relationship' || id === undefined || type === undefined || target === undefined) return;
       const base = `zip://part/${folder}`;
-      // What is no address, or leads elsewhere, is no part.
+      // A target that is no URL, or is outside of the archive, is no part.
       if (mode === 'External' || !URL.canParse(target, base)) return;
       const { protocol, pathname } = new URL(target, base);
       if (protocol !== 'zip:') return;
@@ -111,7 +111,7 @@ async function readFormats(archive: Archive, part: string, signal: AbortSignal):
   const codes = new Map<number, string>();
   const formats: number[] = [];
   let isOfCells = false;
-  // Conditional formats have others under the same numbers.
+  // Conditional formats have formats with the same numbers.
   let isOfFormats = false;
   await readWholeXml(archive.text(part, 'other', signal), part, {
     open: (tag, attributes) => {
@@ -126,7 +126,7 @@ async function readFormats(archive: Archive, part: string, signal: AbortSignal):
     },
     text: () => undefined,
   });
-  // Many formats of cells may have one code, and that may be long.
+  // Many formats of cells may share one long code: read it once.
   const shown = new Map<number, MomentFormat | null>();
   return formats.map((id) => {
     const known = shown.get(id);

@@ -1,4 +1,4 @@
-/** The rows of a sheet, with a text for each cell. */
+/** Reads the rows of a sheet, with a text for each cell. */
 import { defaultRowLimits } from '../../../src/language/formats/row-limits.ts';
 import { MalformedFile } from '../malformed-file.ts';
 import type { Archive } from './archive.ts';
@@ -7,32 +7,32 @@ import type { Sheet, Workbook } from './parts.ts';
 import { joinedText, readXml, TextOfRuns, unescapeText, type Attributes, type XmlVisitor } from './read-xml.ts';
 
 export interface SheetRow {
-  /** Its number in the sheet, from 1. */
+  /** The number of the row in the sheet, from 1. */
   readonly number: number;
-  /** From the first column to the last one with a text. */
+  /** The cells from the first column to the last one with a text. */
   readonly cells: readonly string[];
 }
 
-/** A cell that holds the error of a formula. */
+/** A cell with the error of a formula. */
 export interface CellError {
-  /** Such as `C5`. */
+  /** The place of the cell, such as `C5`. */
   readonly place: string;
-  /** Such as `#N/A`. */
+  /** The error, such as `#N/A`. */
   readonly error: string;
 }
 
-/** What a sheet may have (https://support.microsoft.com/office/1672b34d-7043-467e-8e27-269d656771c3). */
+/** Maximum of rows in a sheet (https://support.microsoft.com/office/1672b34d-7043-467e-8e27-269d656771c3). */
 const rowsMax = 1_048_576;
-/** A sheet may have 16,384 columns, of which the service takes fewer. */
+/** A sheet may have 16,384 columns. The service takes fewer. */
 const { columns: columnsMax, rowBytes: rowBytesMax } = defaultRowLimits;
 
-/** As XML Schema writes a double; other spellings that JavaScript takes, such as `0x10`, are none. */
+/** A double as XML Schema spells it. JavaScript accepts other spellings, such as `0x10`. */
 const numberPattern = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const booleans: Readonly<Record<string, boolean>> = { '1': true, 'true': true, '0': false, 'false': false };
 
 /**
- * The rows that have texts, in order. Of formulas, the values that were saved with them; errors are empty. Throws
- * MalformedFile, and the reason of the signal.
+ * Yields the rows that have texts, in order. A formula gives the value that was saved with it; an error gives an empty
+ * cell. Throws MalformedFile, and the reason of the signal.
  */
 export async function* readSheet(
   archive: Archive,
@@ -55,12 +55,12 @@ class SheetVisitor implements XmlVisitor {
   #cells: string[] = [];
   #column = 0;
   #attributes: Attributes = {};
-  /** Whether this is where the rows are. Behind them, controls have tags with the same names. */
+  /** Whether the reader is where the rows are. After them, controls have tags with the same names. */
   #isData = false;
   #isValue = false;
   /** How many characters the texts of the row have. */
   #rowLength = 0;
-  /** Null: the cell has none. */
+  /** Null: the cell has no value. */
   #value: string | null = null;
   readonly #runs = new TextOfRuns();
 
@@ -176,7 +176,7 @@ class SheetVisitor implements XmlVisitor {
       case 'inlineStr':
       case 'str':
         return unescapeText(value);
-      // It is a date in ISO 8601.
+      // A date in ISO 8601.
       case 'd':
         return trimmed;
       case 'e':
@@ -189,28 +189,29 @@ class SheetVisitor implements XmlVisitor {
       case 'n':
         return trimmed === '' ? '' : this.#numberText(trimmed, format);
       default:
-        throw this.#refused(`is of an unknown type ${JSON.stringify(type)}`);
+        throw this.#refused(`has the unknown type ${JSON.stringify(type)}`);
     }
   }
 
   #sharedText(value: string): string {
     const text = /^\d+$/.test(value) ? this.#workbook.texts[Number(value)] : undefined;
-    if (text === undefined) throw this.#refused(`has the shared text ${value}, which the workbook does not have`);
+    if (text === undefined) throw this.#refused(`refers to the shared text ${value}, which the workbook does not have`);
     return text;
   }
 
   #booleanText(value: string): string {
-    if (!Object.hasOwn(booleans, value)) throw this.#refused(`has ${JSON.stringify(value)} for true or false`);
+    if (!Object.hasOwn(booleans, value))
+      throw this.#refused(`has ${JSON.stringify(value)}, which is neither true nor false`);
     return String(booleans[value]);
   }
 
   #numberText(value: string, style: string | undefined): string {
     const number = numberPattern.test(value) ? Number(value) : NaN;
-    if (!Number.isFinite(number)) throw this.#refused(`has ${JSON.stringify(value)} for a number`);
+    if (!Number.isFinite(number)) throw this.#refused(`has ${JSON.stringify(value)}, which is not a number`);
     const format = style === undefined ? null : (this.#workbook.formats[Number(style)] ?? null);
     const moment = format === null ? null : momentText(number, format, this.#workbook.epoch);
     if (moment !== null) return moment;
-    // Programs other than Excel write integers that a double does not hold.
+    // Programs other than Excel write integers that a double cannot hold.
     return /^-?\d+$/.test(value) && !Number.isSafeInteger(number) ? value : String(number);
   }
 }

@@ -1,32 +1,32 @@
 /**
- * Reads XML while it comes. Entities that a document defines itself are refused, so that a short text never stands for
- * a long one.
+ * Reads XML as it arrives. Refuses entities that a document defines itself, so that a short text cannot expand to a
+ * long one.
  */
 import { SaxesParser } from 'saxes';
 import { MalformedFile } from '../malformed-file.ts';
 
 export type Attributes = Readonly<Record<string, string>>;
 
-/** Is told what is read, with names that have no prefix of a namespace. May throw MalformedFile. */
+/** Gets what is read, with names without the prefix of a namespace. May throw MalformedFile. */
 export interface XmlVisitor {
   open(name: string, attributes: Attributes): void;
   close(name: string): void;
   text(text: string): void;
 }
 
-/** So many characters may come without the end of a text or tag among them: a cell has 32,767 at most. */
+/** Maximum of characters without the end of a text or a tag. A cell has at most 32,767. */
 const unfinishedMax = 4 * 2 ** 20;
 
-/** The text of a cell, or one that cells share, may have so many characters, whatever is between them. */
+/** Maximum of characters in the text of a cell, or in a shared text, whatever tags are inside. */
 const textMax = 2 ** 20;
 
-/** How deep tags may be within each other: those of workbooks are a dozen. */
+/** Maximum depth of tags. Workbooks have a dozen. */
 const depthMax = 256;
 
-/** Pieces are read in slices, so that what was visited is taken away before there is much of it. */
+/** Pieces are read in slices of this length, so that the caller can take the visited rows before there are many. */
 const sliceLength = 16 * 1024;
 
-/** Awaits `taken` after each piece, so that what was visited can be taken away. Throws MalformedFile. */
+/** Yields after each slice, so that the caller can take what was visited. Throws MalformedFile. */
 export async function* readXml(
   pieces: AsyncIterable<string>,
   name: string,
@@ -37,16 +37,13 @@ export async function* readXml(
   let depth = 0;
   const local = (qualified: string): string => qualified.slice(qualified.indexOf(':') + 1);
   parser.on('error', (error) => {
-    throw new MalformedFile(null, `the part ${name} of the workbook is no XML as it should be: ${error.message}`);
+    throw new MalformedFile(null, `the part ${name} of the workbook is not valid XML: ${error.message}`);
   });
   parser.on('opentag', ({ name: tag, attributes }) => {
     unfinished = 0;
     depth += 1;
     if (depth > depthMax)
-      throw new MalformedFile(
-        null,
-        `the part ${name} of the workbook has more than ${depthMax} tags within each other`,
-      );
+      throw new MalformedFile(null, `the part ${name} of the workbook has more than ${depthMax} nested tags`);
     visitor.open(local(tag), attributes);
   });
   parser.on('closetag', ({ name: tag }) => {
@@ -75,15 +72,12 @@ export async function readWholeXml(pieces: AsyncIterable<string>, name: string, 
   for await (const _ of readXml(pieces, name, visitor));
 }
 
-/** An attribute by its name without prefix, such as `r:id`. */
+/** An attribute by its name without a prefix, such as `r:id`. */
 export function attributeOf(attributes: Attributes, name: string): string | undefined {
   return attributes[name] ?? Object.entries(attributes).find(([key]) => key.endsWith(`:${name}`))?.[1];
 }
 
-/**
- * The text of the elements `t` of a cell or of a shared text: formatted text has several. How it is pronounced does not
- * count.
- */
+/** Joins the elements `t` of a cell or a shared text: formatted text has several. Phonetic texts are skipped. */
 export class TextOfRuns {
   #isText = false;
   #isPhonetic = false;
@@ -103,7 +97,7 @@ export class TextOfRuns {
     if (this.#isText) this.text = joinedText(this.text, text);
   }
 
-  /** What has been read, with what XML cannot hold in its place: `_x000D_` is a carriage return. */
+  /** The text that was read. Escapes such as `_x000D_`, for characters that XML cannot hold, are replaced. */
   take(): string {
     const { text } = this;
     this.text = '';
@@ -111,7 +105,7 @@ export class TextOfRuns {
   }
 }
 
-/** One text behind the other. Throws MalformedFile if that is too long. */
+/** Appends a text to another one. Throws MalformedFile if the result is too long. */
 export function joinedText(before: string, behind: string): string {
   if (before.length + behind.length > textMax)
     throw new MalformedFile(null, `the workbook has a text of more than ${textMax} characters`);

@@ -1,6 +1,6 @@
 /**
- * Cuts a sheet of a workbook (.xlsx) into chunks of CSV: as if it had been saved as CSV, but with dates in ISO 8601 and
- * numbers as they are.
+ * Cuts a sheet of a workbook (.xlsx) into chunks of CSV, as if it had been saved as CSV, but with dates in ISO 8601 and
+ * exact numbers.
  */
 import type { DelimitedForm } from '../../../src/language/formats/delimited-form.ts';
 import { defaultRowLimits } from '../../../src/language/formats/row-limits.ts';
@@ -20,33 +20,31 @@ import { signatureProblem } from '../text.ts';
 import type { Sheet } from './parts.ts';
 import type { CellError, SheetRow } from './read-sheet.ts';
 
-/** The packed bytes of a workbook are in memory while it is read. */
+/** Maximum size of a workbook: its packed bytes are in memory while it is read. */
 const workbookBytesMax = 256 * 2 ** 20;
 
 const { rowBytes: recordBytesMax, cellBytes: cellBytesMax } = defaultRowLimits;
 
-/** So many sheets are named. */
+/** Maximum of sheets that a message names. */
 const sheetsShown = 20;
 
-/** What a person can say of a sheet, too, as of CSV. */
+/** The options of CSV that also apply to a sheet. */
 const formOfSheets = ['columns', 'duplicateColumns', 'types', 'null'] as const;
 
-/** What was said of CSV that means nothing for a sheet. */
+/** The options of CSV that do not apply to a sheet. */
 export function withoutSheetForm(form: DelimitedForm): DelimitedForm {
   return Object.fromEntries(Object.entries(form).filter(([name]) => !formOfSheets.some((of) => of === name)));
 }
 
 interface WorkbookCutterOptions {
-  /** The name of the sheet that is read; null: the first that is not hidden. */
+  /** The name of the sheet to read; null: the first one that is not hidden. */
   readonly sheet: string | null;
   readonly limits?: ChunkLimits | undefined;
-  /** Whether cells are refused that are longer than a row may hold. */
+  /** Whether cells that are too long for a row are refused. */
   readonly refusesLongCells?: boolean | undefined;
-  /** What was said of a sheet. What else was said of CSV is passed over. */
+  /** The options for the sheet. Other options of CSV are ignored. */
   readonly form?: DelimitedForm | undefined;
-  /**
-   * Called with the names of the header: which columns of a table they mean, where a name means no other than itself.
-   */
+  /** Called with the names of the header. Returns the column IDs of the table for names that differ from their ID. */
   readonly columnsOf?: ((names: readonly string[]) => Readonly<Record<string, string>>) | undefined;
 }
 
@@ -88,7 +86,7 @@ export class WorkbookCutter implements WholeFileCutter {
       this.#errors === 0
         ? []
         : [
-            `${this.#errors === 1 ? 'a cell has the error of a formula, and is' : `${this.#errors} cells have errors of formulas, and are`} empty: ${error} in ${place}`,
+            `${this.#errors === 1 ? 'a cell with the error of a formula is' : `${this.#errors} cells with errors of formulas are`} empty: ${error} in ${place}`,
           ];
     return [...(this.#sheetNote === null ? [] : [this.#sheetNote]), ...errors];
   }
@@ -96,7 +94,7 @@ export class WorkbookCutter implements WholeFileCutter {
   /** Throws MalformedFile, and the reason of the signal. */
   async *cut(source: Source, signal: AbortSignal): AsyncGenerator<Chunk, void, undefined> {
     const bytes = await wholeOf(source, signal);
-    // Most imports need none of it.
+    // Loaded on demand, because most imports read no workbook.
     const [{ Archive }, { readWorkbook }, { readSheet }] = await Promise.all([
       import('./archive.ts'),
       import('./parts.ts'),
@@ -127,7 +125,7 @@ export class WorkbookCutter implements WholeFileCutter {
     }
     const first = sheets.find(({ isHidden }) => !isHidden) ?? sheets[0]!;
     if (sheets.length > 1)
-      this.#sheetNote = `of ${sheets.length} sheets ${namesOf([first])} is read; the others are ${namesOf(sheets.filter((sheet) => sheet !== first))}`;
+      this.#sheetNote = `of ${sheets.length} sheets only ${namesOf([first])} is read; the others are ${namesOf(sheets.filter((sheet) => sheet !== first))}`;
     return first;
   }
 
@@ -138,7 +136,7 @@ export class WorkbookCutter implements WholeFileCutter {
     if (Object.keys(columns).length > 0) this.#form = { ...this.#form, columns };
   }
 
-  /** The names of the header as chunks have them. Throws MalformedFile. */
+  /** The names of the header, as the chunks have them. Throws MalformedFile. */
   #shortNames(cells: readonly string[]): readonly string[] {
     const { names, form } = withShortForm({ names: cells, form: this.#form });
     this.#form = form;
@@ -161,7 +159,7 @@ export class WorkbookCutter implements WholeFileCutter {
       chunk.close();
     };
     for await (const { number, cells } of rows) {
-      // Cells of a sheet have no quotes: those that are written here must not keep a text from meaning an empty cell.
+      // Cells of a sheet have no quotes. A text that means an empty cell must stay unquoted in the chunk.
       const texts: readonly string[] = header === null ? cells : cells.map((cell) => (nulls.has(cell) ? '' : cell));
       if (header === null) this.#matchColumns(cells);
       const record: Buffer = Buffer.from(`${recordOf(header === null ? this.#shortNames(cells) : texts, width)}\n`);
@@ -187,7 +185,7 @@ export class WorkbookCutter implements WholeFileCutter {
   }
 }
 
-/** The bytes of a file. Its parts are not in the order in which they are read. */
+/** The bytes of a file, in memory, because its parts are not in the order in which they are read. */
 async function wholeOf(source: Source, signal: AbortSignal): Promise<Blob> {
   const tooLarge = (): MalformedFile =>
     new MalformedFile(null, `a workbook must not be larger than ${workbookBytesMax / 2 ** 20} MiB: save it as CSV`);
@@ -205,7 +203,7 @@ async function wholeOf(source: Source, signal: AbortSignal): Promise<Blob> {
   return new Blob(pieces);
 }
 
-/** The names of some sheets, and which of them are hidden. */
+/** The names of sheets, and which of them are hidden. */
 function namesOf(sheets: readonly Sheet[]): string {
   const names = sheets
     .slice(0, sheetsShown)
@@ -214,17 +212,17 @@ function namesOf(sheets: readonly Sheet[]): string {
   return `${names.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
 }
 
-/** Which cell of a record is longer than a row may hold; -1: none is. */
+/** The index of the cell that is too long for a row; -1 if there is none. */
 function indexOfLong(cells: readonly string[], recordBytes: number): number {
   return recordBytes <= cellBytesMax ? -1 : cells.findIndex((cell) => Buffer.byteLength(cell) > cellBytesMax);
 }
 
-/** With at least so many cells: the service would take fewer for a line that is too short. */
+/** A record with at least `width` cells. The service would report a shorter line. */
 function recordOf(cells: readonly string[], width: number): string {
   return cells.map(quoted).join(',') + ','.repeat(Math.max(width - cells.length, 0));
 }
 
-/** Also with what means something at the begin or the end of a text. */
+/** A cell in quotes if it has marks, or characters that mean something at the beginning or the end of a text. */
 function quoted(cell: string): string {
   return /^[^\s",;=\p{Cc}]*$/u.test(cell) ? cell : `"${cell.replaceAll('"', '""')}"`;
 }

@@ -1,7 +1,4 @@
-/**
- * Compresses what is sent, texts or bytes: by zstd where Node, Deno or Bun have it, else by gzip, which each browser
- * has.
- */
+/** Compresses texts or bytes: with zstd if Node, Deno or Bun have it, otherwise with gzip, which every browser has. */
 
 type Zlib = {
   readonly constants: { readonly ZSTD_c_compressionLevel: number };
@@ -16,7 +13,7 @@ const { process } = globalThis as { readonly process?: { readonly getBuiltinModu
 const zlib = process?.getBuiltinModule?.('node:zlib');
 const zstd = zlib?.zstdCompress;
 
-/** The `Content-Encoding` of what `compress` gives. */
+/** The `Content-Encoding` of the output of `compress`. */
 export const compression = zstd === undefined ? 'gzip' : 'zstd';
 
 export async function compress(body: string | Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
@@ -25,7 +22,7 @@ export async function compress(body: string | Uint8Array<ArrayBuffer>): Promise<
       await new Response(new Blob([body]).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer(),
     );
   }
-  // The fast level: it saves most, at a cost that is no loss even if the service runs on the same machine.
+  // The fast level saves most of the bytes, and pays even if the service runs on the same machine.
   const options = { params: { [zlib!.constants.ZSTD_c_compressionLevel]: 1 } };
   return new Promise((resolve, reject) => {
     zstd(body, options, (error, bytes) => (error === null ? resolve(bytes) : reject(error)));

@@ -1,4 +1,4 @@
-/** What can go wrong between a program and the service. */
+/** Errors between a program and the service. */
 import type { components } from './interface.ts';
 
 type Responses = components['responses'];
@@ -7,14 +7,14 @@ type BodyOf<Response> = Response extends { content: { 'application/json': infer 
 /** The error types of the interface, such as `table_not_found`. */
 export type ErrorType = Extract<BodyOf<Responses[keyof Responses]>, { error: unknown }>['error']['type'];
 
-/** The service refused a request, failed to do it, or has not what was asked for. */
+/** The service refused a request, failed to do it, or does not have the requested thing. */
 export class TablogError extends Error {
   override readonly name = 'TablogError';
   /** Null for a job that failed, and for a name that several tables have. */
   readonly status: number | null;
-  /** Null if the answer is not one of Tablog's: then a proxy gave it, or the URL is that of something else. */
+  /** Null if the answer is not Tablog's: a proxy gave it, or the URL belongs to another server. */
   readonly type: ErrorType | null;
-  /** After how many milliseconds the service may be asked again; 0 if it does not say. */
+  /** In how many milliseconds to ask again; 0 if the service does not say. */
   readonly retryAfterMs: number;
 
   constructor(status: number | null, type: ErrorType | null, message: string, retryAfterMs = 0) {
@@ -25,7 +25,7 @@ export class TablogError extends Error {
   }
 }
 
-/** No answer came, or not all of it. Whether the request took effect is unknown. */
+/** No answer came, or only a part of it. The request may or may not have taken effect. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 
@@ -34,24 +34,24 @@ export class Unreachable extends Error {
   }
 }
 
-/** The status of an error that only the first try of a request may be given (`Tablog-Turned-Away`). */
+/** Statuses of errors that only the first try of a request may get (`Tablog-Turned-Away`). */
 const statusOfFirstTry: ReadonlyMap<string, number> = new Map([
   ['limit_exceeded', 400],
   ['payment_required', 402],
 ]);
 
 /**
- * The error of an answer that is no success. Reads its body. `isFirstTry`: no request with the same key was sent
- * before, so what was turned away is refused.
+ * Reads the error from an unsuccessful answer. `isFirstTry`: no request with the same key was sent before, so a request
+ * that was turned away is certainly refused.
  */
 export async function errorOf(response: Response, isFirstTry: boolean): Promise<TablogError> {
   const location = response.headers.get('location');
-  // A browser does not show where to.
+  // A browser hides the new address.
   if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400 && location !== null)) {
     return new TablogError(
       response.status,
       null,
-      `The server is elsewhere: it answers ${response.status} with ${location ?? 'another address'}. Give that as the URL.`,
+      `The server has moved: it answers ${response.status} with ${location ?? 'another address'}. Use that as the URL.`,
     );
   }
   const retryAfterMs = Number(response.headers.get('retry-after') ?? 0) * 1000 || 0;
@@ -63,7 +63,8 @@ export async function errorOf(response: Response, isFirstTry: boolean): Promise<
       return new TablogError(
         status,
         turnedAway as ErrorType,
-        error.message.replace(/\.? Whether an earlier try .*$/, ''),
+        // Earlier versions of the service say "Whether an earlier try".
+        error.message.replace(/\.? (?:Whether an|An) earlier try .*$/, ''),
         retryAfterMs,
       );
     return new TablogError(response.status, error.type as ErrorType, error.message, retryAfterMs);
@@ -71,12 +72,12 @@ export async function errorOf(response: Response, isFirstTry: boolean): Promise<
   return notTablog(response.status, retryAfterMs);
 }
 
-/** The error of an answer that is not one of the interface. */
+/** The error for an answer that does not come from Tablog. */
 export function notTablog(status: number, retryAfterMs = 0): TablogError {
   return new TablogError(
     status,
     null,
-    `The server answers ${status}, but not as Tablog does: is its URL right?`,
+    `The server answers ${status}, but not as Tablog does. Check the URL.`,
     retryAfterMs,
   );
 }
@@ -90,8 +91,8 @@ function parse(text: string): { readonly error?: { readonly type?: unknown; read
 }
 
 /**
- * `fetch` reports only that it failed; the reason is in its cause, and a host with several addresses fails once for
- * each.
+ * The reason of a failed `fetch`. `fetch` itself reports only that it failed. The reason is in its cause, and a host
+ * with several addresses fails once for each.
  */
 function reasonOf(error: unknown): string {
   const { cause, errors, message } = error as Partial<AggregateError>;

@@ -12,8 +12,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What the process measures
-         * @description In the text format of Prometheus. It is on a port of its own if the service was told so.
+         * Get the metrics of the process
+         * @description The metrics in the text format of Prometheus. A setting can move them to a port of their own.
          */
         get: operations["getMetrics"];
         put?: never;
@@ -33,13 +33,13 @@ export interface paths {
         };
         /**
          * List tables
-         * @description A page of the team's tables, in the order in which they were created: 10,000 unless fewer are asked for. While tables remain, the answer has a `continuation`; the last page has none. Tables that are created or deleted between two pages neither hide nor repeat others. Names need not be unique.
+         * @description A page of the team's tables, in the order in which they were created; at most 10,000. While tables remain, the answer has a `continuation`; the last page has none. Tables that are created or deleted between two pages neither hide nor repeat others. Names need not be unique.
          */
         get: operations["listTables"];
         put?: never;
         /**
          * Create a table
-         * @description With its first rows. Without a schema, and of NDJSON, CSV and TSV, it is inferred from them. Its name stands in the body or in the query: one of them, and not both. A team has at most 10,000 tables, unless its plan or the service is set otherwise.
+         * @description Creates a table with its first rows. If the body has no schema, as NDJSON, CSV and TSV never do, the schema is inferred from the rows. The name is either in the body or in the query, but not in both. A team has at most 10,000 tables, unless its plan or the service is set otherwise.
          */
         post: operations["createTable"];
         delete?: never;
@@ -57,29 +57,29 @@ export interface paths {
         };
         /**
          * Get a table
-         * @description What it is called, its schema, how many rows it has, and its version as `ETag`.
+         * @description The name, the schema, the number of rows, and the version as `ETag`.
          */
         get: operations["getTable"];
         /**
          * Overwrite a table
-         * @description Replaces all rows in one step: readers see all of the old rows or all of the new. A schema replaces that of the table; without one the rows must fit it. A row with the `$rowID` of one that the table ever had keeps that identity; in CSV and TSV a column `$rowID` holds them.
+         * @description Replaces all rows in one step: readers see either all old rows or all new ones. A schema in the body replaces the schema of the table; otherwise the rows must fit the present one. A row with a `$rowID` that the table has ever had keeps that identity; in CSV and TSV the column `$rowID` has these IDs.
          */
         put: operations["overwriteTable"];
         post?: never;
         /**
          * Delete a table
-         * @description With all its rows. That there is no such table is no error.
+         * @description Deletes the table with all its rows. It is no error if the table does not exist.
          */
         delete: operations["deleteTable"];
         options?: never;
         /**
          * Get a table
-         * @description What it is called, its schema, how many rows it has, and its version as `ETag`.
+         * @description The name, the schema, the number of rows, and the version as `ETag`.
          */
         head: operations["getTableHead"];
         /**
          * Change a table
-         * @description Gives the table another name, and changes its columns: the names that they are shown under, their types and their order, and which there are. Declares a key, or removes it (null): no two rows may have equal values in all columns of a key. What the body does not name stays as it is. All of it takes effect in one step, however many rows there are: first columns go, then others change, then new ones come, and at last the order changes. The values of a removed column are gone, also if a column of this ID is added again. A type that not all values fit is refused, or with `onMisfit=clear` empties the cells that do not fit.
+         * @description Changes the name of the table and its columns: their display names, types and order. It also adds and removes columns. Declares a key, or removes it (null): no two rows may have equal values in all columns of a key. Whatever the body does not name stays as it is. All changes take effect in one step, however many rows the table has: first columns are removed, then changed, then added, and at last reordered. The values of a removed column are gone, even if a column with its ID is added again. If a value does not fit the new type of its column, the request is refused. With `onMisfit=clear` the cell becomes empty instead.
          */
         patch: operations["updateTable"];
         trace?: never;
@@ -93,13 +93,13 @@ export interface paths {
         };
         /**
          * List rows
-         * @description A page of the table's rows, in the order in which they were added. While rows remain, the answer has a `continuation`; the last page has none. A page may have fewer rows than asked for. With `Accept: text/csv` it is CSV.
+         * @description A page of the table's rows, in the order in which they were added. While rows remain, the answer has a `continuation`; the last page has none. A page may have fewer rows than `limit`. With `Accept: text/csv` it is CSV.
          */
         get: operations["listRows"];
         put?: never;
         /**
          * Add rows
-         * @description All of the rows, or none of them if there is an error. A `$rowID` in a row is ignored.
+         * @description Adds all rows, or none of them if there is an error. A `$rowID` in a row is ignored.
          */
         post: operations["addRows"];
         /**
@@ -110,7 +110,7 @@ export interface paths {
         options?: never;
         /**
          * Get the version of a table's rows
-         * @description The version as `ETag`. It rises with each change of the table's data: ask again to find out whether there was one.
+         * @description The version as `ETag`. It rises with each change of the table's data, so a client can ask again to find out about changes.
          */
         head: operations["getRowsVersion"];
         /**
@@ -156,14 +156,14 @@ export interface paths {
         post?: never;
         /**
          * Delete a row
-         * @description That there is no such row is no error. The version of the table is in `ETag`.
+         * @description It is no error if the row does not exist. `ETag` has the version of the table.
          */
         delete: operations["deleteRow"];
         options?: never;
         head?: never;
         /**
          * Update a row
-         * @description Sets the columns that the body names; null empties one. The others stay as they are. A `$rowID` in the body must be that of the row.
+         * @description Sets the columns that the body names; null empties a column. Other columns stay as they are. A `$rowID` in the body must be that of the row.
          */
         patch: operations["updateRow"];
         trace?: never;
@@ -179,7 +179,7 @@ export interface paths {
         put?: never;
         /**
          * Query rows
-         * @description A page of the rows that meet a filter, or of their groups. It is of one version, which is in `ETag`, and so are the pages after it, for an hour. All writes are seen that were answered before. With `Accept: text/csv` it is CSV. Beside `continuation` only `limit` counts.
+         * @description A page of the rows that meet a filter, or of their groups. All pages show one version of the table, which `ETag` names; the next page can be read for an hour. The answer includes all writes that were answered before. With `Accept: text/csv` it is CSV. With `continuation`, all parameters but `limit` are ignored.
          */
         post: operations["queryRows"];
         delete?: never;
@@ -199,7 +199,7 @@ export interface paths {
         put?: never;
         /**
          * Query tables in SQL
-         * @description One SELECT in the SQL of DuckDB, over the tables of the team. Each is named by its ID or, if no other has it, its name. All are read as of one moment, at the versions in the answer. All writes are seen that were answered before. Besides its columns each table has `$rowID` and `$version`. Names are told apart by case.
+         * @description One SELECT in the SQL of DuckDB, over the tables of the team. It names a table by its ID, or by its name if no other table has that name. It reads all tables at one moment, at the versions in the answer, and sees all writes that were answered before. Besides its columns each table has `$rowID` and `$version`. Names are case-sensitive.
          */
         post: operations["querySql"];
         delete?: never;
@@ -217,7 +217,7 @@ export interface paths {
         };
         /**
          * Export rows
-         * @description The rows of the table as a file: all of them, or those that meet a filter, at one version, which is in `ETag`. `$rowID` is its first column. JSON is a bare array, without `data`. The file is made while it is sent: a connection that breaks off before its end means that some of it is missing.
+         * @description All rows of the table as a file, or those that meet a filter. The file shows one version of the table, which `ETag` names. `$rowID` is the first column. JSON is a bare array, without `data`. The service writes the file while it sends it: if the connection breaks off, the file is incomplete.
          */
         get: operations["exportTable"];
         put?: never;
@@ -238,7 +238,7 @@ export interface paths {
         get?: never;
         /**
          * Send a chunk of rows to a stash
-         * @description The first chunk makes the stash, which can be imported for 48 hours from then on, unless the service is set otherwise: as the rows of a new table, of rows to be added, or of all rows of a table, in one step. Chunks may come in parallel and in any order: their serials order them, as numbers if all of a stash are integers, else by code point. A chunk takes the place of the one that came under its serial before, so that it can be sent again. 500 to 1,000 rows in each are good. Values are checked against a schema when the stash is imported, and so are the `$rowID`s that rows may come with to keep their identity in an overwrite. A team has at most 10,000 stashes, unless its plan or the service is set otherwise.
+         * @description The first chunk creates the stash. For 48 hours from then on, unless the service is set otherwise, it can be imported in one step: as the rows of a new table, as rows added to a table, or in place of all rows of a table. Chunks may arrive in parallel and in any order. The rows are ordered by the serials of their chunks: as numbers if all serials of the stash are integers, otherwise by code point. A chunk replaces an earlier one with the same serial, so that it can be sent again. 500 to 1,000 rows in a chunk work well. When the stash is imported, its values are checked against the schema, and so are the `$rowID`s with which rows keep their identity in an overwrite. A team has at most 10,000 stashes, unless its plan or the service is set otherwise.
          */
         put: operations["putChunk"];
         post?: never;
@@ -260,7 +260,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a stash
-         * @description With all its chunks. Tables that it was imported into keep their rows. That there is no such stash is no error.
+         * @description Deletes the stash with all its chunks. Tables that it was imported into keep their rows. It is no error if the stash does not exist.
          */
         delete: operations["deleteStash"];
         options?: never;
@@ -277,7 +277,7 @@ export interface paths {
         };
         /**
          * List uploads
-         * @description A page of the team's uploads, newest first: 1,000 unless fewer are asked for; of the token of an app, those of the app. While uploads remain, the answer has a `continuation`; the last page has none.
+         * @description A page of the team's uploads, newest first; at most 1,000. The token of an app sees the uploads of the app. While uploads remain, the answer has a `continuation`; the last page has none.
          */
         get: operations["listUploads"];
         put?: never;
@@ -299,7 +299,7 @@ export interface paths {
         put?: never;
         /**
          * Create an upload
-         * @description Gives the URL that the bytes of the file are sent to, with `PUT`, the `contentType` as `Content-Type` and no token, within 24 hours unless the service is set otherwise. Then the upload is completed. An app is there once a team names it. A team has at most 1000 uploads that are neither completed nor over, and at most 100 GiB may arrive for them, unless its plan or the service is set otherwise.
+         * @description Returns the URL to which the client sends the bytes of the file with `PUT`: with the `contentType` as `Content-Type`, without a token, and within 24 hours unless the service is set otherwise. Then the client completes the upload. An app exists once a team names it. A team has at most 1,000 uploads that are neither completed nor expired, and at most 100 GiB may arrive for them, unless its plan or the service is set otherwise.
          */
         post: operations["createUpload"];
         delete?: never;
@@ -319,7 +319,7 @@ export interface paths {
         put?: never;
         /**
          * Complete an upload
-         * @description Gives the public URL of the file; asked again, the same one. What is too large, or more than the plan of the team allows, is deleted. A file whose URL is in no row of the team for 30 days, unless the service is set otherwise, is deleted too.
+         * @description Returns the public URL of the file; each repetition returns the same one. A file that is too large, or exceeds the plan of the team, is deleted. A file whose URL is in no row of the team for 30 days, unless the service is set otherwise, is deleted too.
          */
         post: operations["completeUpload"];
         delete?: never;
@@ -340,7 +340,7 @@ export interface paths {
         post?: never;
         /**
          * Withdraw a file
-         * @description Deletes the file of a completed upload: its URL is 404 from then on, and the plan of the team has its bytes back. Caches may show it until they ask again: see `Cache-Control` of the file. Rows that contain the URL keep it as text. An upload that was not completed is given up.
+         * @description Deletes the file of a completed upload. From then on its URL answers 404, and its bytes no longer count for the plan of the team. Caches may show the file until they ask again: see `Cache-Control` of the file. Rows that contain the URL keep it as text. An open upload is given up.
          */
         delete: operations["deleteUpload"];
         options?: never;
@@ -358,7 +358,7 @@ export interface paths {
         get?: never;
         /**
          * Send the bytes of a file
-         * @description To the URL that the upload was created with, which is signed and needs no token. They may be sent again until the upload is completed: the last that came whole count. Two requests are read at once for an upload; a third waits a while, and is refused then. Where the service keeps files in S3 the URL is one of S3 instead.
+         * @description Sends the bytes to the URL from the creation of the upload, which is signed and needs no token. They may be sent again until the upload is completed: the last complete ones count. The service reads two requests at once for an upload; a third one waits a while, and is then refused. If the service keeps files in S3, the URL points to S3 instead.
          */
         put: operations["putUploadBytes"];
         post?: never;
@@ -377,7 +377,7 @@ export interface paths {
         };
         /**
          * Get a file
-         * @description The public URL of a completed upload. Its bytes never change, but the file may be withdrawn: caches ask again after an hour, unless the service is set otherwise. Pictures, sounds, films and plain text are shown, everything else is saved. Files of a suspended team are not served.
+         * @description The public URL of a completed upload. Its bytes never change, but the file may be withdrawn. Caches ask again after an hour, unless the service is set otherwise. Browsers show pictures, sounds, videos and plain text, and save everything else. The service does not serve files of a suspended team.
          */
         get: operations["getFile"];
         put?: never;
@@ -386,7 +386,7 @@ export interface paths {
         options?: never;
         /**
          * Get a file
-         * @description The public URL of a completed upload. Its bytes never change, but the file may be withdrawn: caches ask again after an hour, unless the service is set otherwise. Pictures, sounds, films and plain text are shown, everything else is saved. Files of a suspended team are not served.
+         * @description The public URL of a completed upload. Its bytes never change, but the file may be withdrawn. Caches ask again after an hour, unless the service is set otherwise. Browsers show pictures, sounds, videos and plain text, and save everything else. The service does not serve files of a suspended team.
          */
         head: operations["getFileHead"];
         patch?: never;
@@ -401,7 +401,7 @@ export interface paths {
         };
         /**
          * List jobs
-         * @description A page of the team's jobs of the last 7 days, newest first: 1,000 unless fewer are asked for. A request is among them once it was answered with the ID of a job. What it would have been answered is at `GET /jobs/{jobID}`. The token of an app sees what tokens of that app asked for. A page may have fewer jobs than were asked for while it has a `continuation`.
+         * @description A page of the team's jobs of the last 7 days, newest first: 1,000 unless fewer are asked for. The list has each request that was answered with the ID of a job. `GET /jobs/{jobID}` has its result. The token of an app sees the jobs of tokens of that app. A page may have fewer jobs than `limit` although it has a `continuation`.
          */
         get: operations["listJobs"];
         put?: never;
@@ -421,7 +421,7 @@ export interface paths {
         };
         /**
          * Get a job
-         * @description What has become of a request that was answered with a job's ID. Jobs are known for 7 days.
+         * @description The state of a request that was answered with the ID of a job. The service keeps jobs for 7 days.
          */
         get: operations["getJob"];
         put?: never;
@@ -441,7 +441,7 @@ export interface paths {
         };
         /**
          * Get the progress of a job
-         * @description How many rows of the request have taken effect: none or all of them. `eventsAhead` counts the requests of its part of the log that are still to be decided.
+         * @description How many rows of the request have taken effect: none or all of them. `eventsAhead` counts the events in its part of the log that are still to be decided.
          */
         get: operations["getJobProgress"];
         put?: never;
@@ -461,7 +461,7 @@ export interface paths {
         };
         /**
          * Get the token of the request
-         * @description Which team it is of, and what it may do.
+         * @description The team of the token, and what the token may do.
          */
         get: operations["getToken"];
         put?: never;
@@ -480,8 +480,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get what the team uses of its quotas
-         * @description What the team uses of each quota, how much it may use, and what says so. `logBytesPerDay` are bytes of the log today (UTC), which other processes have counted up to some seconds ago. The rate limits are those of the process that answers; there are none unless the service was set so. Not for the token of an app.
+         * Get the team's use of its quotas
+         * @description For each quota: how much the team uses, how much it may use, and what sets the limit. `logBytesPerDay` are bytes of the log today (UTC); bytes that other processes counted are some seconds old. The rate limits are those of the process that answers; the list is empty unless settings of the service add limits. Not for the token of an app.
          */
         get: operations["getUsage"];
         put?: never;
@@ -500,8 +500,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get what the team has done in the last hour
-         * @description Minute by minute, the present one last, as the process that answers has counted it: other processes, and what was before `since`, are not in it. Also how far the part of the log with the team's events is processed. Answers of queries and exports count with their bytes, but not with their rows. A process counts for the 1,000 teams that were active last. Not for the token of an app.
+         * Get the team's activity in the last hour
+         * @description The activity minute by minute, the present minute last. Only the process that answers has counted it, and only since `since`. Also tells how far the service has processed the part of the log with the team's events. Answers of queries and exports count as bytes, but not as rows. A process counts for the 1,000 teams that were active most recently. Not for the token of an app.
          */
         get: operations["getActivity"];
         put?: never;
@@ -545,7 +545,7 @@ export interface paths {
         };
         /**
          * Get a team
-         * @description A team, and for each quota what it uses, how much it may use, and what says so. Bytes of the log are those of today (UTC).
+         * @description A team, and for each quota how much the team uses, how much it may use, and what sets the limit. Bytes of the log count for today (UTC).
          */
         get: operations["getTeam"];
         put?: never;
@@ -571,7 +571,7 @@ export interface paths {
         head?: never;
         /**
          * Set the plan of a team
-         * @description Limits what the team may have. Limits that are not named stay as they are.
+         * @description Sets limits of the team. Limits that are left out stay as they are.
          */
         patch: operations["setPlan"];
         trace?: never;
@@ -587,7 +587,7 @@ export interface paths {
         put?: never;
         /**
          * Suspend a team
-         * @description Its tables, and the URLs of its files, are answered 402 from then on.
+         * @description From then on the service answers 402 for its tables and the URLs of its files.
          */
         post: operations["suspendTeam"];
         delete?: never;
@@ -625,13 +625,13 @@ export interface paths {
         };
         /**
          * List the tokens of a team
-         * @description Those that were revoked or have expired too, in the order in which they were created.
+         * @description Includes revoked and expired tokens. Ordered by their creation.
          */
         get: operations["listTeamTokens"];
         put?: never;
         /**
          * Create a token of a team
-         * @description The answer is the only one that shows the token.
+         * @description No other answer shows the token.
          */
         post: operations["createTeamToken"];
         delete?: never;
@@ -649,13 +649,13 @@ export interface paths {
         };
         /**
          * List the tokens of operators
-         * @description Those that were revoked or have expired too, in the order in which they were created.
+         * @description Includes revoked and expired tokens. Ordered by their creation.
          */
         get: operations["listOperatorTokens"];
         put?: never;
         /**
          * Create a token of an operator
-         * @description The answer is the only one that shows the token. It is good for `/admin`, and for nothing else.
+         * @description No other answer shows the token. The token works only on paths under `/admin`.
          */
         post: operations["createOperatorToken"];
         delete?: never;
@@ -676,7 +676,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a token
-         * @description A token of a team, or of an operator. It is refused within two seconds, even while the log takes no events.
+         * @description Revokes a token of a team or of an operator. The service refuses it within two seconds, even while the log accepts no events.
          */
         delete: operations["revokeToken"];
         options?: never;
@@ -693,7 +693,7 @@ export interface paths {
         };
         /**
          * List the partitions of the log
-         * @description All of them, whichever process projects them: how far each is projected, and why it has halted.
+         * @description All partitions, whichever process projects them: how far each is projected, and why it has halted.
          */
         get: operations["listPartitions"];
         put?: never;
@@ -713,7 +713,7 @@ export interface paths {
         };
         /**
          * List the teams in quarantine
-         * @description With the event that failed and why, the oldest first.
+         * @description Each team with the event that failed and the reason, the oldest first.
          */
         get: operations["listQuarantine"];
         put?: never;
@@ -735,7 +735,7 @@ export interface paths {
         put?: never;
         /**
          * Release a team from quarantine
-         * @description Projects the events of the team that were held, once the cause is removed, and lets it go on. A team that is in no quarantine stays as it is. If the request is cut off, the next one goes on from there.
+         * @description Projects the held events of the team, and ends its quarantine. Remove the cause first. A team that is not in quarantine stays as it is. If the connection breaks off, the next request continues from there.
          */
         post: operations["releaseTeam"];
         delete?: never;
@@ -752,8 +752,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether the process runs
-         * @description It does if it answers.
+         * Check that the process is running
+         * @description The process is running if it answers.
          */
         get: operations["getLiveness"];
         put?: never;
@@ -761,8 +761,8 @@ export interface paths {
         delete?: never;
         options?: never;
         /**
-         * Whether the process runs
-         * @description It does if it answers.
+         * Check that the process is running
+         * @description The process is running if it answers.
          */
         head: operations["getLivenessHead"];
         patch?: never;
@@ -776,8 +776,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether the process takes requests
-         * @description The message of 503 says why it does not.
+         * Check that the process accepts requests
+         * @description If it does not, the message of the 503 says why.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -785,8 +785,8 @@ export interface paths {
         delete?: never;
         options?: never;
         /**
-         * Whether the process takes requests
-         * @description The message of 503 says why it does not.
+         * Check that the process accepts requests
+         * @description If it does not, the message of the 503 says why.
          */
         head: operations["getReadinessHead"];
         patch?: never;
@@ -801,7 +801,7 @@ export interface paths {
         };
         /**
          * The console
-         * @description For people who open the address of the service in a browser. All that the page needs comes from here.
+         * @description For people who open the address of the service in a browser. The page loads everything from this service.
          */
         get: operations["getRoot"];
         put?: never;
@@ -810,7 +810,7 @@ export interface paths {
         options?: never;
         /**
          * The console
-         * @description For people who open the address of the service in a browser. All that the page needs comes from here.
+         * @description For people who open the address of the service in a browser. The page loads everything from this service.
          */
         head: operations["getRootHead"];
         patch?: never;
@@ -825,7 +825,7 @@ export interface paths {
         };
         /**
          * A file of the console
-         * @description What the console is made of. A file never changes: its name has a hash of its content in it.
+         * @description A script or style sheet of the console. A file never changes: its name contains a hash of its content.
          */
         get: operations["getConsoleFile"];
         put?: never;
@@ -834,7 +834,7 @@ export interface paths {
         options?: never;
         /**
          * A file of the console
-         * @description What the console is made of. A file never changes: its name has a hash of its content in it.
+         * @description A script or style sheet of the console. A file never changes: its name contains a hash of its content.
          */
         head: operations["getConsoleFileHead"];
         patch?: never;
@@ -872,8 +872,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * This document to be read, and tried out
-         * @description A page for browsers. All that it needs comes from here.
+         * A page to read and try out this document
+         * @description A page for browsers. It loads everything from this service.
          */
         get: operations["getDocumentation"];
         put?: never;
@@ -881,8 +881,8 @@ export interface paths {
         delete?: never;
         options?: never;
         /**
-         * This document to be read, and tried out
-         * @description A page for browsers. All that it needs comes from here.
+         * A page to read and try out this document
+         * @description A page for browsers. It loads everything from this service.
          */
         head: operations["getDocumentationHead"];
         patch?: never;
@@ -897,7 +897,7 @@ export interface paths {
         };
         /**
          * A file of the page
-         * @description What the page for browsers is made of.
+         * @description A script or style sheet of the page for browsers.
          */
         get: operations["getDocumentationFile"];
         put?: never;
@@ -906,7 +906,7 @@ export interface paths {
         options?: never;
         /**
          * A file of the page
-         * @description What the page for browsers is made of.
+         * @description A script or style sheet of the page for browsers.
          */
         head: operations["getDocumentationFileHead"];
         patch?: never;
@@ -977,20 +977,20 @@ export interface components {
             version: string;
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description When the table was created.
              */
             created: string;
-            /** @description How many rows it has. */
+            /** @description How many rows the table has. */
             rows: number;
-            /** @description Its columns in their order, and its key if it has one. */
+            /** @description The columns of the table, in order, and its key if it has one. */
             schema: {
                 columns: components["schemas"]["Column"][];
                 key?: components["schemas"]["TableKey"];
             };
-            /** @description The apps that it was linked to. */
+            /** @description The apps that the table is linked to. */
             appIDs: string[];
         };
-        /** @description As a request may have it too. */
+        /** @description A column. Requests may use the same form. */
         Column: {
             id: string;
             displayName?: string;
@@ -1007,11 +1007,11 @@ export interface components {
         ColumnMisfits: {
             /** @description The ID of the column. */
             id: string;
-            /** @description How many of its cells do not fit. */
+            /** @description How many cells of the column do not fit. */
             cells: number;
-            /** @description The row of the first one. */
+            /** @description The ID of the first row with such a cell. */
             rowID: string;
-            /** @description The value there as JSON text, cut to 60 characters. */
+            /** @description The value of that cell as JSON text, cut to 60 characters. */
             value: string;
         };
         /** @description A row: its ID, and the values of its columns by column ID. Empty columns are left out. */
@@ -1023,13 +1023,13 @@ export interface components {
                 [key: string]: unknown;
             };
         };
-        /** @description Which rows are asked for. */
+        /** @description The condition that rows must meet. */
         Condition: {
             /** @description The ID of a column, or `$rowID`. */
             column: string;
             /** @enum {string} */
             op: "eq" | "ne" | "lt" | "lte" | "gt" | "gte" | "has";
-            /** @description What the cells are compared with: it must fit the column. */
+            /** @description The value to compare the cells with. It must fit the type of the column. */
             value: string | number | boolean | unknown[] | {
                 [key: string]: unknown;
             };
@@ -1038,7 +1038,7 @@ export interface components {
             column: string;
             /** @enum {string} */
             op: "contains" | "startsWith" | "endsWith";
-            /** @description What the cells contain, begin with or end with. */
+            /** @description The text that the cells contain, begin with or end with. */
             value: string;
             ignoreCase?: boolean;
         } | {
@@ -1046,7 +1046,7 @@ export interface components {
             column: string;
             /** @constant */
             op: "in";
-            /** @description One of these values: each must fit the column. */
+            /** @description The values of which the cell must have one. Each must fit the type of the column. */
             value: (string | number | boolean | unknown[] | {
                 [key: string]: unknown;
             })[];
@@ -1062,7 +1062,7 @@ export interface components {
         } | {
             not: components["schemas"]["Condition"];
         };
-        /** @description A column that rows are sorted by, also one whose ID begins with a minus. */
+        /** @description A column to sort by. Use this form if the ID begins with a minus. */
         SortKey: {
             column: string;
             descending?: boolean;
@@ -1072,7 +1072,7 @@ export interface components {
             id: string;
             appID: string;
             /**
-             * @description `withdrawn`: deleted or refused, or its time was over before it was completed, or its file was in no row for too long.
+             * @description `withdrawn`: the upload was deleted or refused, or expired before it was completed, or no row had the URL of its file for too long.
              * @enum {string}
              */
             status: "open" | "complete" | "withdrawn";
@@ -1082,12 +1082,12 @@ export interface components {
             created: string;
             /**
              * Format: date-time
-             * @description Of an open one: until when it can be completed.
+             * @description For an open upload: when it expires.
              */
             expires?: string;
-            /** @description Of a complete one: the bytes of its file. */
+            /** @description For a complete upload: the bytes of its file. */
             size?: number;
-            /** @description Of a complete one: the public URL of its file. */
+            /** @description For a complete upload: the public URL of its file. */
             url?: string;
         };
         /** @description The file to upload. Other members are ignored. */
@@ -1108,16 +1108,16 @@ export interface components {
         ListedJob: {
             /** @description The ID of the job. */
             id: string;
-            /** @description The operation that was asked for, by its `operationId`. */
+            /** @description The `operationId` of the request. */
             operation: string;
             /**
              * Format: date-time
-             * @description When it was asked for.
+             * @description When the service received the request.
              */
             created: string;
-            /** @description The table that it is about, or has created; null if there is none, or not any more. */
+            /** @description The table that the job changes or has created; null if there is none, or it was deleted. */
             tableID: string | null;
-            /** @description The stash whose rows are imported, or that is written to; null if there is none. */
+            /** @description The stash that the job imports from or writes to; null if there is none. */
             stashID: string | null;
             /** @enum {string} */
             status: "running" | "succeeded" | "failed";
@@ -1131,10 +1131,10 @@ export interface components {
             /** @enum {string} */
             phase: "waiting" | "done" | "failed";
             rowsDone: number;
-            /** @description Null where it is not known yet. */
+            /** @description Null while it is unknown. */
             rowsTotal: number | null;
             eventsAhead?: number;
-            /** @description What `Tablog-Dropped-Cells` would have said. */
+            /** @description The value that `Tablog-Dropped-Cells` would have had. */
             cellsDropped?: number;
         };
         Job: {
@@ -1143,7 +1143,7 @@ export interface components {
         } | {
             /** @constant */
             status: "succeeded";
-            /** @description What the request would have been answered in `data`. */
+            /** @description The `data` that the answer to the request would have had. */
             result: {
                 /**
                  * Format: uuid
@@ -1158,7 +1158,7 @@ export interface components {
                 rowIDs: string[];
             } | {
                 uploadID: string;
-                /** @description Not for a token that is for reading only, or for another app than the upload. */
+                /** @description Left out for a token that may only read, or that is limited to another app than that of the upload. */
                 uploadLocation?: string;
             } | {
                 url: string;
@@ -1174,18 +1174,18 @@ export interface components {
             used: number;
             /** @description Null: there is no limit. */
             max: number | null;
-            /** @description The plan of the team, or else the service, for all teams; null: there is no limit. */
+            /** @description What sets the limit: the plan of the team, or the service for all teams. Null: there is no limit. */
             setBy: ("plan" | "service") | null;
         };
         RateLimit: {
             /** @enum {string} */
             name: "requests" | "rows" | "bytes" | "imports";
-            /** @description The most units in a window: requests, rows written, bytes of bodies, or imports of stashes. */
+            /** @description Maximum of units in a window: requests, rows written, bytes of bodies, or imports of stashes. */
             max: number;
             windowSeconds: number;
-            /** @description How many units the process that answers has left. */
+            /** @description How many units are left in the process that answers. */
             left: number;
-            /** @description For how many more seconds. */
+            /** @description In how many seconds the window ends. */
             resetSeconds: number;
         };
         ActiveMinute: {
@@ -1201,9 +1201,9 @@ export interface components {
             };
             /** @description Rows of writes that have taken effect. */
             rowsWritten: number;
-            /** @description Rows that were read one by one, or in pages. */
+            /** @description Rows that were read singly or in pages. */
             rowsRead: number;
-            /** @description As sent: with headers, and compressed if they were. */
+            /** @description Bytes as the client sent them: with headers, and possibly compressed. */
             bytesReceived: number;
             bytesSent: number;
         };
@@ -1240,7 +1240,7 @@ export interface components {
             uploadBytes: number;
             /** @description Null: no limit. */
             uploadBytesMax: number | null;
-            /** @description Since when it is in quarantine; null: it is not. */
+            /** @description When the team was put into quarantine; null if it is not in quarantine. */
             quarantinedSince: string | null;
             quotas: {
                 rows: {
@@ -1301,7 +1301,7 @@ export interface components {
                 };
             };
         };
-        /** @description Limits of a team. What is left out stays as it is; null: the plan sets no limit, and the settings of the service count. */
+        /** @description Limits of a team. A limit that is left out stays as it is. Null: the plan sets no limit, and the setting of the service applies. */
         PlanChange: {
             rowsMax?: number | null;
             tablesMax?: number | null;
@@ -1318,26 +1318,26 @@ export interface components {
             name: string;
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the token was created.
              */
             created: string;
-            /** @description Its last characters; null: an earlier version of the service made it. */
+            /** @description Its last characters; null if an earlier version of the service created it. */
             endsIn: string | null;
             revoked: boolean;
             expires: string | null;
-            /** @description Known to the minute. */
+            /** @description To the minute. */
             lastUsed: string | null;
             readOnly: boolean;
             appID: string | null;
         };
         NewToken: {
-            /** @description What it is for. Without it, the token is named by its creation and its last characters. */
+            /** @description The purpose of the token. By default the name has its time of creation and its last characters. */
             name?: string;
-            /** @description From when on it is refused; null: never. */
+            /** @description When the token expires; null: never. */
             expires?: string | null;
-            /** @description Whether it may change nothing. */
+            /** @description Whether the token may only read. */
             readOnly?: boolean;
-            /** @description The only app that it is for; null: all of the team. */
+            /** @description The only app that the token reaches; null: the whole team. */
             appID?: string | null;
         };
         OperatorToken: {
@@ -1346,20 +1346,20 @@ export interface components {
             name: string;
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the token was created.
              */
             created: string;
-            /** @description Its last characters; null: an earlier version of the service made it. */
+            /** @description Its last characters; null if an earlier version of the service created it. */
             endsIn: string | null;
             revoked: boolean;
             expires: string | null;
-            /** @description Known to the minute. */
+            /** @description To the minute. */
             lastUsed: string | null;
         };
         NewOperatorToken: {
-            /** @description What it is for. Without it, the token is named by its creation and its last characters. */
+            /** @description The purpose of the token. By default the name has its time of creation and its last characters. */
             name?: string;
-            /** @description From when on it is refused; null: never. */
+            /** @description When the token expires; null: never. */
             expires?: string | null;
         };
         Partition: {
@@ -1368,15 +1368,15 @@ export interface components {
             logEnd: string;
             /** @description The next offset to be projected. */
             projected: string;
-            /** @description How many events are not projected yet. */
+            /** @description How many events are still to be projected. */
             behind: number;
             /** @description The version of the next event to be projected. */
             version: string;
             /** @description The fencing token of the process that projects the partition. It rises with each takeover. */
             epoch: string;
-            /** @description Why the partition has halted; null: it has not. */
+            /** @description Why the partition has halted; null if it has not. */
             halted: string | null;
-            /** @description Whether it has halted because its log lacks what was projected. */
+            /** @description Whether it has halted because its log lacks events that were projected. */
             contradicted: boolean;
             /** @description The teams in quarantine. */
             quarantined: string[];
@@ -1395,12 +1395,12 @@ export interface components {
             /** Format: date-time */
             since: string;
             reason: string;
-            /** @description How many events of all teams of the partition came since: no more are held. */
+            /** @description How many events of all teams the partition has got since then. At most so many of this team are held. */
             eventsSince: string;
         };
     };
     responses: {
-        /** @description `request_validation_error`: The request is malformed. The message names the place. */
+        /** @description `request_validation_error`: The request is malformed. The message says where. */
         "400.request_validation_error": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1418,7 +1418,7 @@ export interface components {
                 };
             };
         };
-        /** @description `method_not_allowed`: The path does not know the method. `Allow` has those that it knows. */
+        /** @description `method_not_allowed`: The path does not have this method. `Allow` lists its methods. */
         "405.method_not_allowed": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1437,7 +1437,7 @@ export interface components {
                 };
             };
         };
-        /** @description `not_acceptable`: `Accept` names only media types that the answer does not have. The message says which it has. */
+        /** @description `not_acceptable`: `Accept` names only media types in which this path has no answer. The message lists the media types that it has. */
         "406.not_acceptable": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1455,7 +1455,7 @@ export interface components {
                 };
             };
         };
-        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token, or to paths that need none, came from the address of the client. Nothing was changed by this try. `Retry-After` says when to try again. */
+        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service. Or the address of the client has sent too many requests without a valid token, or to paths that need none. This try changed nothing. `Retry-After` says when to try again. */
         "429.rate_limited": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1474,7 +1474,7 @@ export interface components {
                 };
             };
         };
-        /** @description `internal_error`: Something went wrong in the service. It is in its log, under the ID of the request. */
+        /** @description `internal_error`: The service failed. Its log has the details under the ID in the message. */
         "500.internal_error": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1492,7 +1492,7 @@ export interface components {
                 };
             };
         };
-        /** @description `forbidden`: The token may not do this: it is for reading only, for another app, for one app where all of the team is asked for, or of a team where one of an operator is needed, or the other way round. Of an address for files: it is not signed, or no longer valid. */
+        /** @description `forbidden`: The token may not do this: it may only read, it is limited to another app, or the request needs a token of the whole team or of an operator (or, for an operator, a token of a team). Or the URL of a file is not signed, or its signature has expired. */
         "403.forbidden": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1510,7 +1510,7 @@ export interface components {
                 };
             };
         };
-        /** @description `request_error`: The bearer token is missing, does not exist or is incorrect. */
+        /** @description `request_error`: The bearer token is missing, unknown, revoked or expired. */
         "404.request_error": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1528,7 +1528,7 @@ export interface components {
                 };
             };
         };
-        /** @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed by this try. */
+        /** @description `service_unavailable`: The service is too busy, or is starting, or cannot reach a part of itself. Or the team is in quarantine: it waits until an operator releases it. The message says which. This try changed nothing. */
         "503.service_unavailable": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1548,13 +1548,13 @@ export interface components {
             };
         };
         /**
-         * @description `request_validation_error`: The request is malformed. The message names the place.
+         * @description `request_validation_error`: The request is malformed. The message says where.
          *
-         *     `idempotency_key_reused`: The `Idempotency-Key` was used for another request.
+         *     `idempotency_key_reused`: The `Idempotency-Key` was used for another request in the last seven days.
          *
-         *     `limit_exceeded`: A limit of tables, stashes, rows or cells is exceeded, or the team has as many tables, stashes, open uploads or open bodies as the service allows by default, or has written as many bytes today.
+         *     `limit_exceeded`: A table, a stash, a row, a cell or a query is larger than the limit. Or the team has reached a default limit of the service: tables, stashes, open uploads, open bodies, or bytes written today. The message names the limit.
          *
-         *     `stash_not_found`: There is no such stash, or no longer.
+         *     `stash_not_found`: There is no such stash. It may have been deleted, or have expired.
          */
         "400.request_validation_error.idempotency_key_reused.limit_exceeded.stash_not_found": {
             headers: {
@@ -1573,7 +1573,7 @@ export interface components {
                 };
             };
         };
-        /** @description `payment_required`: The team is suspended, or a quota of its plan is used up: rows, tables, stashes, open bodies, open uploads and their bytes, bytes of files, or bytes of the log today. The message says which, how much is used, and how much is allowed. */
+        /** @description `payment_required`: The team is suspended, or a quota of its plan is used up: rows, tables, stashes, open bodies, open uploads and their bytes, bytes of files, or bytes of the log today. The message names the quota, how much is used and how much is allowed. */
         "402.payment_required": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1591,7 +1591,7 @@ export interface components {
                 };
             };
         };
-        /** @description `request_timeout`: The body arrives too slowly, or took too long. The connection is closed. Nothing was changed by this try. */
+        /** @description `request_timeout`: The body arrived too slowly, or took too long. The service closes the connection. This try changed nothing. */
         "408.request_timeout": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1627,7 +1627,7 @@ export interface components {
                 };
             };
         };
-        /** @description `payload_too_large`: The body is too large. */
+        /** @description `payload_too_large`: The body or the uploaded file is larger than the service accepts. */
         "413.payload_too_large": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1646,11 +1646,11 @@ export interface components {
             };
         };
         /**
-         * @description `column_id_not_found`: A column is not in the schema of the table.
+         * @description `column_id_not_found`: The request names a column that the table does not have.
          *
          *     `column_has_invalid_value`: A value does not fit the type of its column.
          *
-         *     `column_id_reserved`: A column ID is reserved.
+         *     `column_id_reserved`: The service uses the column ID itself.
          *
          *     `column_id_not_unique`: A column ID occurs twice in the schema.
          */
@@ -1672,9 +1672,9 @@ export interface components {
             };
         };
         /**
-         * @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed by this try.
+         * @description `service_unavailable`: The service is too busy, or is starting, or cannot reach a part of itself. Or the team is in quarantine: it waits until an operator releases it. The message says which. This try changed nothing.
          *
-         *     `outcome_unknown`: Whether the request took effect was not known in time. Or this try was turned away, by a limit of bytes or of disk space, and an earlier one with the same `Idempotency-Key` may still take effect. `Job-ID` has the ID under which to ask.
+         *     `outcome_unknown`: The outcome did not arrive in time: the request may or may not take effect. Or a limit of bytes or of disk space turned this try away, and an earlier try with the same `Idempotency-Key` may still take effect. Send the request again with the same key, or ask `GET /jobs/{jobID}` with the ID in the header `Job-ID`.
          */
         "503.service_unavailable.outcome_unknown": {
             headers: {
@@ -1697,7 +1697,7 @@ export interface components {
             };
         };
         /**
-         * @description `request_error`: The bearer token is missing, does not exist or is incorrect.
+         * @description `request_error`: The bearer token is missing, unknown, revoked or expired.
          *
          *     `table_not_found`: The team has no such table.
          */
@@ -1718,7 +1718,7 @@ export interface components {
                 };
             };
         };
-        /** @description `precondition_failed`: It has changed since the version in `If-Match`. */
+        /** @description `precondition_failed`: The row or the table has changed since the version in `If-Match`. */
         "412.precondition_failed": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1736,7 +1736,7 @@ export interface components {
                 };
             };
         };
-        /** @description `request_validation_error`: The request is malformed. The message names the place. */
+        /** @description `request_validation_error`: The request is malformed. The message says where. */
         "400.request_validation_error.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1746,7 +1746,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `payment_required`: The team is suspended, or a quota of its plan is used up: rows, tables, stashes, open bodies, open uploads and their bytes, bytes of files, or bytes of the log today. The message says which, how much is used, and how much is allowed. */
+        /** @description `payment_required`: The team is suspended, or a quota of its plan is used up: rows, tables, stashes, open bodies, open uploads and their bytes, bytes of files, or bytes of the log today. The message names the quota, how much is used and how much is allowed. */
         "402.payment_required.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1756,7 +1756,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `forbidden`: The token may not do this: it is for reading only, for another app, for one app where all of the team is asked for, or of a team where one of an operator is needed, or the other way round. Of an address for files: it is not signed, or no longer valid. */
+        /** @description `forbidden`: The token may not do this: it may only read, it is limited to another app, or the request needs a token of the whole team or of an operator (or, for an operator, a token of a team). Or the URL of a file is not signed, or its signature has expired. */
         "403.forbidden.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1767,7 +1767,7 @@ export interface components {
             content?: never;
         };
         /**
-         * @description `request_error`: The bearer token is missing, does not exist or is incorrect.
+         * @description `request_error`: The bearer token is missing, unknown, revoked or expired.
          *
          *     `table_not_found`: The team has no such table.
          */
@@ -1780,7 +1780,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `method_not_allowed`: The path does not know the method. `Allow` has those that it knows. */
+        /** @description `method_not_allowed`: The path does not have this method. `Allow` lists its methods. */
         "405.method_not_allowed.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1791,7 +1791,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `not_acceptable`: `Accept` names only media types that the answer does not have. The message says which it has. */
+        /** @description `not_acceptable`: `Accept` names only media types in which this path has no answer. The message lists the media types that it has. */
         "406.not_acceptable.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1801,7 +1801,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service; or too many requests without a valid token, or to paths that need none, came from the address of the client. Nothing was changed by this try. `Retry-After` says when to try again. */
+        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service. Or the address of the client has sent too many requests without a valid token, or to paths that need none. This try changed nothing. `Retry-After` says when to try again. */
         "429.rate_limited.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1812,7 +1812,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `internal_error`: Something went wrong in the service. It is in its log, under the ID of the request. */
+        /** @description `internal_error`: The service failed. Its log has the details under the ID in the message. */
         "500.internal_error.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1822,7 +1822,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `service_unavailable`: The service is too busy, or part of it is away, or the team waits until an operator has mended the processing of one of its events (quarantine). The message says which. Nothing was changed by this try. */
+        /** @description `service_unavailable`: The service is too busy, or is starting, or cannot reach a part of itself. Or the team is in quarantine: it waits until an operator releases it. The message says which. This try changed nothing. */
         "503.service_unavailable.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1834,11 +1834,11 @@ export interface components {
             content?: never;
         };
         /**
-         * @description `request_validation_error`: The request is malformed. The message names the place.
+         * @description `request_validation_error`: The request is malformed. The message says where.
          *
-         *     `idempotency_key_reused`: The `Idempotency-Key` was used for another request.
+         *     `idempotency_key_reused`: The `Idempotency-Key` was used for another request in the last seven days.
          *
-         *     `limit_exceeded`: A limit of tables, stashes, rows or cells is exceeded, or the team has as many tables, stashes, open uploads or open bodies as the service allows by default, or has written as many bytes today.
+         *     `limit_exceeded`: A table, a stash, a row, a cell or a query is larger than the limit. Or the team has reached a default limit of the service: tables, stashes, open uploads, open bodies, or bytes written today. The message names the limit.
          */
         "400.request_validation_error.idempotency_key_reused.limit_exceeded": {
             headers: {
@@ -1858,11 +1858,11 @@ export interface components {
             };
         };
         /**
-         * @description `request_validation_error`: The request is malformed. The message names the place.
+         * @description `request_validation_error`: The request is malformed. The message says where.
          *
-         *     `continuation_expired`: The rows that the page belongs to were replaced too long ago.
+         *     `continuation_expired`: The rows that the next page belongs to were replaced more than an hour ago, or the copy that answered the query is gone.
          *
-         *     `limit_exceeded`: A limit of tables, stashes, rows or cells is exceeded, or the team has as many tables, stashes, open uploads or open bodies as the service allows by default, or has written as many bytes today.
+         *     `limit_exceeded`: A table, a stash, a row, a cell or a query is larger than the limit. Or the team has reached a default limit of the service: tables, stashes, open uploads, open bodies, or bytes written today. The message names the limit.
          */
         "400.request_validation_error.continuation_expired.limit_exceeded": {
             headers: {
@@ -1881,7 +1881,7 @@ export interface components {
                 };
             };
         };
-        /** @description `query_timeout`: The query takes longer than a query may. */
+        /** @description `query_timeout`: The query took longer than the service allows. */
         "408.query_timeout": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1900,7 +1900,7 @@ export interface components {
             };
         };
         /**
-         * @description `column_id_not_found`: A column is not in the schema of the table.
+         * @description `column_id_not_found`: The request names a column that the table does not have.
          *
          *     `column_has_invalid_value`: A value does not fit the type of its column.
          */
@@ -1922,7 +1922,7 @@ export interface components {
             };
         };
         /**
-         * @description `request_error`: The bearer token is missing, does not exist or is incorrect.
+         * @description `request_error`: The bearer token is missing, unknown, revoked or expired.
          *
          *     `table_not_found`: The team has no such table.
          *
@@ -1946,11 +1946,11 @@ export interface components {
             };
         };
         /**
-         * @description `column_id_not_found`: A column is not in the schema of the table.
+         * @description `column_id_not_found`: The request names a column that the table does not have.
          *
          *     `column_has_invalid_value`: A value does not fit the type of its column.
          *
-         *     `column_id_reserved`: A column ID is reserved.
+         *     `column_id_reserved`: The service uses the column ID itself.
          */
         "422.column_id_not_found.column_has_invalid_value.column_id_reserved": {
             headers: {
@@ -1970,9 +1970,9 @@ export interface components {
             };
         };
         /**
-         * @description `request_timeout`: The body arrives too slowly, or took too long. The connection is closed. Nothing was changed by this try.
+         * @description `request_timeout`: The body arrived too slowly, or took too long. The service closes the connection. This try changed nothing.
          *
-         *     `query_timeout`: The query takes longer than a query may.
+         *     `query_timeout`: The query took longer than the service allows.
          */
         "408.request_timeout.query_timeout": {
             headers: {
@@ -1992,11 +1992,11 @@ export interface components {
             };
         };
         /**
-         * @description `request_validation_error`: The request is malformed. The message names the place.
+         * @description `request_validation_error`: The request is malformed. The message says where.
          *
-         *     `query_invalid`: The SQL is no SELECT that is possible here, or does not fit the tables. The message is that of the engine, or says what is not possible.
+         *     `query_invalid`: The SQL is not one SELECT, uses something that is not allowed here, or does not fit the tables. The message says which.
          *
-         *     `limit_exceeded`: A limit of tables, stashes, rows or cells is exceeded, or the team has as many tables, stashes, open uploads or open bodies as the service allows by default, or has written as many bytes today.
+         *     `limit_exceeded`: A table, a stash, a row, a cell or a query is larger than the limit. Or the team has reached a default limit of the service: tables, stashes, open uploads, open bodies, or bytes written today. The message names the limit.
          */
         "400.request_validation_error.query_invalid.limit_exceeded": {
             headers: {
@@ -2034,9 +2034,9 @@ export interface components {
             };
         };
         /**
-         * @description `request_validation_error`: The request is malformed. The message names the place.
+         * @description `request_validation_error`: The request is malformed. The message says where.
          *
-         *     `limit_exceeded`: A limit of tables, stashes, rows or cells is exceeded, or the team has as many tables, stashes, open uploads or open bodies as the service allows by default, or has written as many bytes today.
+         *     `limit_exceeded`: A table, a stash, a row, a cell or a query is larger than the limit. Or the team has reached a default limit of the service: tables, stashes, open uploads, open bodies, or bytes written today. The message names the limit.
          */
         "400.request_validation_error.limit_exceeded": {
             headers: {
@@ -2058,7 +2058,7 @@ export interface components {
         /**
          * @description `column_id_not_unique`: A column ID occurs twice in the schema.
          *
-         *     `column_id_reserved`: A column ID is reserved.
+         *     `column_id_reserved`: The service uses the column ID itself.
          */
         "422.column_id_not_unique.column_id_reserved": {
             headers: {
@@ -2078,7 +2078,7 @@ export interface components {
             };
         };
         /**
-         * @description `request_error`: The bearer token is missing, does not exist or is incorrect.
+         * @description `request_error`: The bearer token is missing, unknown, revoked or expired.
          *
          *     `upload_not_found`: The team has no such upload.
          */
@@ -2099,7 +2099,7 @@ export interface components {
                 };
             };
         };
-        /** @description `upload_incomplete`: Not all of the file has arrived. */
+        /** @description `upload_incomplete`: The upload cannot be completed, because not all bytes of the file have arrived. */
         "409.upload_incomplete": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -2135,7 +2135,7 @@ export interface components {
                 };
             };
         };
-        /** @description `upload_completed`: The upload is complete already. */
+        /** @description `upload_completed`: The upload is complete already, so its file cannot be sent again. */
         "409.upload_completed": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -2171,7 +2171,7 @@ export interface components {
                 };
             };
         };
-        /** @description `range_not_satisfiable`: The file has no such part. `Content-Range` says how long it is. */
+        /** @description `range_not_satisfiable`: The file does not have the part that `Range` asks for. `Content-Range` has the length of the file. */
         "416.range_not_satisfiable": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -2200,7 +2200,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `range_not_satisfiable`: The file has no such part. `Content-Range` says how long it is. */
+        /** @description `range_not_satisfiable`: The file does not have the part that `Range` asks for. `Content-Range` has the length of the file. */
         "416.range_not_satisfiable.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -2212,7 +2212,7 @@ export interface components {
             content?: never;
         };
         /**
-         * @description `request_error`: The bearer token is missing, does not exist or is incorrect.
+         * @description `request_error`: The bearer token is missing, unknown, revoked or expired.
          *
          *     `job_not_found`: The team has no such job.
          */
@@ -2234,7 +2234,7 @@ export interface components {
             };
         };
         /**
-         * @description `request_error`: The bearer token is missing, does not exist or is incorrect.
+         * @description `request_error`: The bearer token is missing, unknown, revoked or expired.
          *
          *     `team_not_found`: There is no such team.
          */
@@ -2256,7 +2256,7 @@ export interface components {
             };
         };
         /**
-         * @description `request_error`: The bearer token is missing, does not exist or is incorrect.
+         * @description `request_error`: The bearer token is missing, unknown, revoked or expired.
          *
          *     `token_not_found`: There is no such token.
          */
@@ -2282,72 +2282,72 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description The ID under which the log of the service has the request.
+         * @description The ID of the request in the log of the service.
          * @example 4bZ2vQkM-1f
          */
         "Request-ID": string;
         /**
-         * @description The limits of the team, where the service has any: `q` requests, rows written, bytes of bodies, or imports of stashes, in a window of `w` seconds.
+         * @description The limits of the team, if the service has any: `q` requests, rows written, bytes of bodies, or imports of stashes, in a window of `w` seconds.
          * @example "requests";q=100;w=60, "rows";q=50000;qu="rows";w=60
          */
         "RateLimit-Policy": string;
         /**
-         * @description What is left to the team of each limit: `r` requests, rows, bytes or imports, for the next `t` seconds.
+         * @description How much the team has left of each limit: `r` requests, rows, bytes or imports, for the next `t` seconds.
          * @example "requests";r=50;t=30, "rows";r=50000;t=60
          */
         RateLimit: string;
         /**
-         * @description The methods that the path knows.
+         * @description The methods of the path.
          * @example GET, POST
          */
         Allow: string;
         /**
-         * @description After how many seconds to try again.
+         * @description How many seconds to wait before the next try.
          * @example 1
          */
         "Retry-After": number;
         /**
-         * @description The version of what is shown or was changed, for `If-Match` and `If-None-Match`.
+         * @description The version of the row or table that is shown or was changed, for `If-Match` and `If-None-Match`.
          * @example "42"
          */
         ETag: string;
         /**
-         * @description The answer may be kept, and is to be asked for again with `If-None-Match`.
+         * @description The client may keep the answer, and must ask again with `If-None-Match` before it reuses it.
          * @example private, no-cache
          */
         "Cache-Control": "private, no-cache";
         /**
-         * @description What the answer depends on.
+         * @description The request headers that the answer depends on.
          * @example Accept-Encoding, Authorization
          */
         Vary: string;
         /**
-         * @description With `onSchemaError=dropColumns`: how many cells were dropped. Left out of the answer to an import if chunks of the stash came without `onSchemaError=dropColumns`.
+         * @description With `onSchemaError=dropColumns`: how many cells were dropped. The answer to an import lacks it if chunks of the stash came without `onSchemaError=dropColumns`.
          * @example 3
          */
         "Tablog-Dropped-Cells.at-times": number;
         /**
-         * @description How many lines of CSV or TSV had fewer cells than the header. The columns of those that are missing are empty.
+         * @description How many lines of CSV or TSV had fewer cells than the header. The missing cells are empty.
          * @example 2
          */
         "Tablog-Short-Lines.at-times": number;
         /**
-         * @description What was made of CSV or TSV that is not by the book, and which columns came to be text because of some of their cells: at most ten notes, with `; ` between them.
+         * @description How the service read CSV or TSV that does not follow the standard, and which columns became text because of some cells. At most ten notes, separated by `; `.
          * @example column_1: had no name; column_4: had no name and no values, and was left out
          */
         "Tablog-Notes.at-times": string;
         /**
-         * @description Where to ask for the job.
+         * @description The URL of the job.
          * @example /jobs/AgEFAZnC9G0eejCMVR8K
          */
         Location: string;
         /**
-         * @description With `outcome_unknown`: the ID of the job that the request has become.
+         * @description With `outcome_unknown`: the ID of the job as which the request continues.
          * @example djE6MDE5OWMyZjQtNmQxZS03YTMwLThjNTUtMWYwYTJiM2M0ZDVl
          */
         "Job-ID": string;
         /**
-         * @description With `outcome_unknown`, if this try was turned away and only an earlier one may take effect: the error that the request gets without an `Idempotency-Key`. After the first try the client knows that nothing was changed.
+         * @description With `outcome_unknown`, if this try was turned away and only an earlier one may take effect: the error that the request would get without an `Idempotency-Key`. If the client has made no earlier try, it knows that nothing has changed.
          * @example payment_required
          */
         "Tablog-Turned-Away": "service_unavailable" | "limit_exceeded" | "payment_required";
@@ -2357,17 +2357,17 @@ export interface components {
          */
         "Tablog-Count.at-times": number;
         /**
-         * @description Whether the query engine had a copy of the table (`warm`), or made one first (`cold`).
+         * @description Whether the query engine had a copy of the table (`warm`), or first had to make one (`cold`).
          * @example warm
          */
         "Tablog-Cache.at-times": "warm" | "cold";
         /**
-         * @description Of CSV: what to ask for the next page with. Not on the last page.
+         * @description With CSV: the `continuation` for the next page. The last page lacks it.
          * @example AAAAAAAAAAEAAAAAAAAAAQAAAAAAAAABx2nWk0aE
          */
         "Tablog-Continuation.at-times": string;
         /**
-         * @description Of CSV: the next page. Not on the last page.
+         * @description With CSV: the URL of the next page. The last page lacks it.
          * @example </tables/0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e/rows?limit=10000&continuation=AAAAAAAAAAEAAAAAAAAAAQAAAAAAAAABx2nWk0aE>; rel="next"
          */
         "Link.at-times": string;
@@ -2382,17 +2382,17 @@ export interface components {
          */
         "Tablog-Rows.at-times": string;
         /**
-         * @description Whether it is shown or saved, and its name.
+         * @description Whether a browser shows or saves the file, and the name of the file.
          * @example inline; filename="photo.png"
          */
         "Content-Disposition": string;
         /**
-         * @description Whether the query engine had a copy of the table (`warm`), or made one first (`cold`).
+         * @description Whether the query engine had a copy of the table (`warm`), or first had to make one (`cold`).
          * @example warm
          */
         "Tablog-Cache": "warm" | "cold";
         /**
-         * @description What tells the file from others, for `If-None-Match` and `If-Range`.
+         * @description Identifies the file, for `If-None-Match` and `If-Range`.
          * @example "mV0aZ3lqT1uHq5o2bR8x6w"
          */
         "File-ETag": string;
@@ -2402,22 +2402,22 @@ export interface components {
          */
         "File-Cache-Control": string;
         /**
-         * @description Parts of the file can be asked for.
+         * @description The client may ask for parts of the file.
          * @example bytes
          */
         "Accept-Ranges": "bytes";
         /**
-         * @description The file is of the type that it says.
+         * @description Browsers take `Content-Type` as it is.
          * @example nosniff
          */
         "X-Content-Type-Options": "nosniff";
         /**
-         * @description Nothing in the file runs.
+         * @description Browsers run nothing in the file.
          * @example default-src 'none'; sandbox
          */
         "Content-Security-Policy": "default-src 'none'; sandbox";
         /**
-         * @description Which part of how many bytes it is.
+         * @description The part in this answer, and the size of the file in bytes.
          * @example bytes 0-1023/146515
          */
         "Content-Range": string;
@@ -2427,12 +2427,12 @@ export interface components {
          */
         "File-Location": string;
         /**
-         * @description After how many seconds to try again.
+         * @description How many seconds to wait before the next try.
          * @example 1
          */
         "Retry-After.at-times": number;
         /**
-         * @description The page, relative to this address.
+         * @description The URL of the page, relative to this one.
          * @example docs
          */
         "Page-Location": "docs";
@@ -2455,7 +2455,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The measurements. */
+            /** @description The metrics. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2485,7 +2485,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Tables, and where to go on. */
+            /** @description Tables, and the continuation. */
             200: {
                 headers: {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -2495,7 +2495,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["TableSummary"][];
-                        /** @description What to ask for the next page with. Opaque; left out on the last page. */
+                        /** @description Send it to get the next page. Opaque; the last page lacks it. */
                         continuation?: string;
                     };
                 };
@@ -2519,45 +2519,45 @@ export interface operations {
                 appsToLink?: string[];
                 /** @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
-                /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
+                /** @description For CSV and TSV. `absent`: the first line is a row, and the columns are `column_1`, `column_2` and so on. */
                 header?: "present" | "absent";
-                /** @description Of CSV and TSV. The one character between cells; a tab may be written `\t` or `tab`. By default a comma for CSV, a tab for TSV, or what a first line such as `sep=;` says. */
+                /** @description For CSV and TSV. The character between cells; write a tab as `\t` or `tab`. By default a comma for CSV and a tab for TSV, unless a first line such as `sep=;` names another one. */
                 delimiter?: string;
-                /** @description Of CSV and TSV. The one character around cells, by default `"`; `none`: no character is special within a cell. */
+                /** @description For CSV and TSV. The character around cells, by default `"`. `none`: no character is special within a cell. */
                 quote?: string;
-                /** @description Of CSV and TSV. The one character that stands before a quote, or before itself, in a quoted cell; usually a backslash. A quote may be doubled in any case. */
+                /** @description For CSV and TSV. The character before a quote, or before itself, in a quoted cell; usually a backslash. A quote may also be doubled. */
                 escape?: string;
-                /** @description Of CSV and TSV. `true`: a quote inside an unquoted cell is text. */
+                /** @description For CSV and TSV. `true`: a quote inside an unquoted cell is text. */
                 lenient?: boolean;
-                /** @description Of CSV and TSV. How many lines come before the header. */
+                /** @description For CSV and TSV. How many lines to skip before the header. */
                 skipLines?: number;
-                /** @description Of CSV and TSV. The one character that lines begin with which are no rows. */
+                /** @description For CSV and TSV. Lines that begin with this character are ignored. */
                 comment?: string;
-                /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
+                /** @description For CSV and TSV: the ID of the column in the table, for columns of the file by their name in the header. */
                 columns?: string;
                 /**
-                 * @description Of CSV and TSV: cells with exactly these texts are empty, unless they are quoted. A parameter for each, or several in one with commas between them.
+                 * @description For CSV and TSV: unquoted cells with exactly these texts are empty. Repeat the parameter, or separate texts by commas.
                  * @example [
                  *       "NA",
                  *       "NULL"
                  *     ]
                  */
                 null?: string[];
-                /** @description Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
+                /** @description For CSV and TSV: the decimal separator of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
                 decimal?: "." | ",";
-                /** @description Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow. */
+                /** @description For CSV and TSV: the order of day, month and year in dates, with a year of four digits. A time may follow. Dates like `YYYY-MM-DD` are always read. */
                 dateFormat?: "d.m.y" | "d/m/y" | "m/d/y";
-                /** @description Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over. */
+                /** @description For CSV and TSV: the types of some columns, by their IDs in the table. The types of other columns are inferred. IDs that are not in the header are ignored. */
                 types?: string;
-                /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
+                /** @description For CSV and TSV. `rename`: if a name occurs twice in the header, the second column becomes `<name>_2`. */
                 duplicateColumns?: "rename";
             };
             header?: {
-                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
+                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
                 "Idempotency-Key"?: string;
-                /** @description Whether the request may be answered before it has taken effect. It need not be. */
+                /** @description Whether the service may answer with a job before the request has taken effect. It need not do so. */
                 "x-service-asynchronous"?: "true" | "false";
-                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path?: never;
@@ -2597,13 +2597,13 @@ export interface operations {
                             tableID: string;
                             /** @description The IDs of the rows, in the order of the input. */
                             rowIDs: string[];
-                            /** @description The apps that are linked now. Left out when none was asked for. */
+                            /** @description The apps that the table is linked to. Left out if the request names none. */
                             linkedAppIDs?: string[];
                         };
                     };
                 };
             };
-            /** @description The request goes on as a job. `Location` is where to ask for it. */
+            /** @description The request continues as a job. `Location` is the URL of the job. */
             202: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -2705,47 +2705,47 @@ export interface operations {
             query?: {
                 /** @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
-                /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
+                /** @description For CSV and TSV. `absent`: the first line is a row, and the columns are `column_1`, `column_2` and so on. */
                 header?: "present" | "absent";
-                /** @description Of CSV and TSV. The one character between cells; a tab may be written `\t` or `tab`. By default a comma for CSV, a tab for TSV, or what a first line such as `sep=;` says. */
+                /** @description For CSV and TSV. The character between cells; write a tab as `\t` or `tab`. By default a comma for CSV and a tab for TSV, unless a first line such as `sep=;` names another one. */
                 delimiter?: string;
-                /** @description Of CSV and TSV. The one character around cells, by default `"`; `none`: no character is special within a cell. */
+                /** @description For CSV and TSV. The character around cells, by default `"`. `none`: no character is special within a cell. */
                 quote?: string;
-                /** @description Of CSV and TSV. The one character that stands before a quote, or before itself, in a quoted cell; usually a backslash. A quote may be doubled in any case. */
+                /** @description For CSV and TSV. The character before a quote, or before itself, in a quoted cell; usually a backslash. A quote may also be doubled. */
                 escape?: string;
-                /** @description Of CSV and TSV. `true`: a quote inside an unquoted cell is text. */
+                /** @description For CSV and TSV. `true`: a quote inside an unquoted cell is text. */
                 lenient?: boolean;
-                /** @description Of CSV and TSV. How many lines come before the header. */
+                /** @description For CSV and TSV. How many lines to skip before the header. */
                 skipLines?: number;
-                /** @description Of CSV and TSV. The one character that lines begin with which are no rows. */
+                /** @description For CSV and TSV. Lines that begin with this character are ignored. */
                 comment?: string;
-                /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
+                /** @description For CSV and TSV: the ID of the column in the table, for columns of the file by their name in the header. */
                 columns?: string;
                 /**
-                 * @description Of CSV and TSV: cells with exactly these texts are empty, unless they are quoted. A parameter for each, or several in one with commas between them.
+                 * @description For CSV and TSV: unquoted cells with exactly these texts are empty. Repeat the parameter, or separate texts by commas.
                  * @example [
                  *       "NA",
                  *       "NULL"
                  *     ]
                  */
                 null?: string[];
-                /** @description Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
+                /** @description For CSV and TSV: the decimal separator of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
                 decimal?: "." | ",";
-                /** @description Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow. */
+                /** @description For CSV and TSV: the order of day, month and year in dates, with a year of four digits. A time may follow. Dates like `YYYY-MM-DD` are always read. */
                 dateFormat?: "d.m.y" | "d/m/y" | "m/d/y";
-                /** @description Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over. */
+                /** @description For CSV and TSV: the types of some columns, by their IDs in the table. The types of other columns are inferred. IDs that are not in the header are ignored. */
                 types?: string;
-                /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
+                /** @description For CSV and TSV. `rename`: if a name occurs twice in the header, the second column becomes `<name>_2`. */
                 duplicateColumns?: "rename";
             };
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the table has not changed since then. */
                 "If-Match"?: string;
-                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
+                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
                 "Idempotency-Key"?: string;
-                /** @description Whether the request may be answered before it has taken effect. It need not be. */
+                /** @description Whether the service may answer with a job before the request has taken effect. It need not do so. */
                 "x-service-asynchronous"?: "true" | "false";
-                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
@@ -2790,7 +2790,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The request goes on as a job. `Location` is where to ask for it. */
+            /** @description The request continues as a job. `Location` is the URL of the job. */
             202: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -2832,7 +2832,7 @@ export interface operations {
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the table has not changed since then. */
                 "If-Match"?: string;
-                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
+                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -2927,17 +2927,17 @@ export interface operations {
     updateTable: {
         parameters: {
             query?: {
-                /** @description What becomes of cells that do not fit a new type of their column. `abort`: the request is refused. `clear`: they are empty from then on. */
+                /** @description What happens to cells that do not fit the new type of their column. `abort`: the request is refused. `clear`: the cells become empty. */
                 onMisfit?: "abort" | "clear";
-                /** @description `true` changes nothing: the answer says how many cells do not fit new types of their columns. */
+                /** @description `true` changes nothing. The answer says how many cells do not fit the new types of their columns. */
                 dryRun?: "true" | "false";
             };
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the table has not changed since then. */
                 "If-Match"?: string;
-                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
+                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
                 "Idempotency-Key"?: string;
-                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
@@ -2953,25 +2953,25 @@ export interface operations {
             content: {
                 "application/json": {
                     name?: string;
-                    /** @description Columns that get another name to be shown under (null: none), or another type. */
+                    /** @description Columns that get a new display name (null: none) or a new type. */
                     columns?: {
                         id: string;
                         displayName?: string | null;
                         type?: components["schemas"]["ColumnType"];
                     }[];
-                    /** @description New columns, behind the others. */
+                    /** @description New columns, which come after the others. */
                     add?: {
                         id: string;
                         displayName?: string;
                         type: components["schemas"]["ColumnType"];
                     }[];
                     /**
-                     * @description The IDs of columns that go, with their values.
+                     * @description The IDs of the columns to remove, with their values.
                      * @default []
                      */
                     remove?: string[];
                     /**
-                     * @description The IDs of columns that come first, in this order. The others follow as they are.
+                     * @description The IDs of the columns that come first, in this order. The others follow in their present order.
                      * @default []
                      */
                     order?: string[];
@@ -2981,7 +2981,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The table was updated. Its version is in `ETag`. With `onMisfit=clear` or `dryRun=true` the answer says which cells did not fit; else it is empty. */
+            /** @description The table was updated. `ETag` has its version. With `onMisfit=clear` or `dryRun=true` the answer says which cells did not fit; otherwise it is empty. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -3022,11 +3022,11 @@ export interface operations {
                 limit?: number;
                 /** @description The `continuation` of the page before. An empty one counts as absent. */
                 continuation?: string;
-                /** @description Which rows are asked for: a condition in JSON. */
+                /** @description The condition that rows must meet, in JSON. */
                 filter?: string;
-                /** @description The columns that the rows are sorted by; a minus before one sorts downwards. Also without brackets and quotes, with commas between them. */
+                /** @description The columns to sort by, as a JSON array or separated by commas. A minus before a column means descending. */
                 sort?: string;
-                /** @description The columns that are asked for. `$version` is the version of a row. Also without brackets and quotes, with commas between them. */
+                /** @description The columns in the answer, as a JSON array or separated by commas. `$version` is the version of a row. */
                 fields?: string;
                 /** @description Whether to count the rows that meet the filter, in `Tablog-Count`. */
                 count?: "exact";
@@ -3046,7 +3046,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Rows, and where to go on. */
+            /** @description Rows, and the continuation. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -3063,7 +3063,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Row"][];
-                        /** @description What to ask for the next page with. Opaque; left out on the last page. */
+                        /** @description Send it to get the next page. Opaque; the last page lacks it. */
                         continuation?: string;
                     };
                     "text/csv": string;
@@ -3099,47 +3099,47 @@ export interface operations {
             query?: {
                 /** @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
-                /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
+                /** @description For CSV and TSV. `absent`: the first line is a row, and the columns are `column_1`, `column_2` and so on. */
                 header?: "present" | "absent";
-                /** @description Of CSV and TSV. The one character between cells; a tab may be written `\t` or `tab`. By default a comma for CSV, a tab for TSV, or what a first line such as `sep=;` says. */
+                /** @description For CSV and TSV. The character between cells; write a tab as `\t` or `tab`. By default a comma for CSV and a tab for TSV, unless a first line such as `sep=;` names another one. */
                 delimiter?: string;
-                /** @description Of CSV and TSV. The one character around cells, by default `"`; `none`: no character is special within a cell. */
+                /** @description For CSV and TSV. The character around cells, by default `"`. `none`: no character is special within a cell. */
                 quote?: string;
-                /** @description Of CSV and TSV. The one character that stands before a quote, or before itself, in a quoted cell; usually a backslash. A quote may be doubled in any case. */
+                /** @description For CSV and TSV. The character before a quote, or before itself, in a quoted cell; usually a backslash. A quote may also be doubled. */
                 escape?: string;
-                /** @description Of CSV and TSV. `true`: a quote inside an unquoted cell is text. */
+                /** @description For CSV and TSV. `true`: a quote inside an unquoted cell is text. */
                 lenient?: boolean;
-                /** @description Of CSV and TSV. How many lines come before the header. */
+                /** @description For CSV and TSV. How many lines to skip before the header. */
                 skipLines?: number;
-                /** @description Of CSV and TSV. The one character that lines begin with which are no rows. */
+                /** @description For CSV and TSV. Lines that begin with this character are ignored. */
                 comment?: string;
-                /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
+                /** @description For CSV and TSV: the ID of the column in the table, for columns of the file by their name in the header. */
                 columns?: string;
                 /**
-                 * @description Of CSV and TSV: cells with exactly these texts are empty, unless they are quoted. A parameter for each, or several in one with commas between them.
+                 * @description For CSV and TSV: unquoted cells with exactly these texts are empty. Repeat the parameter, or separate texts by commas.
                  * @example [
                  *       "NA",
                  *       "NULL"
                  *     ]
                  */
                 null?: string[];
-                /** @description Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
+                /** @description For CSV and TSV: the decimal separator of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
                 decimal?: "." | ",";
-                /** @description Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow. */
+                /** @description For CSV and TSV: the order of day, month and year in dates, with a year of four digits. A time may follow. Dates like `YYYY-MM-DD` are always read. */
                 dateFormat?: "d.m.y" | "d/m/y" | "m/d/y";
-                /** @description Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over. */
+                /** @description For CSV and TSV: the types of some columns, by their IDs in the table. The types of other columns are inferred. IDs that are not in the header are ignored. */
                 types?: string;
-                /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
+                /** @description For CSV and TSV. `rename`: if a name occurs twice in the header, the second column becomes `<name>_2`. */
                 duplicateColumns?: "rename";
             };
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the table has not changed since then. */
                 "If-Match"?: string;
-                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
+                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
                 "Idempotency-Key"?: string;
-                /** @description Whether the request may be answered before it has taken effect. It need not be. */
+                /** @description Whether the service may answer with a job before the request has taken effect. It need not do so. */
                 "x-service-asynchronous"?: "true" | "false";
-                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
@@ -3186,7 +3186,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The request goes on as a job. `Location` is where to ask for it. */
+            /** @description The request continues as a job. `Location` is the URL of the job. */
             202: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -3225,13 +3225,13 @@ export interface operations {
     deleteRows: {
         parameters: {
             query?: {
-                /** @description Which rows are asked for: a condition in JSON. */
+                /** @description The condition that rows must meet, in JSON. */
                 filter?: string;
                 /** @description Whether to answer with the rows, and change nothing. */
                 dryRun?: "true" | "false";
             };
             header?: {
-                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
+                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3335,7 +3335,7 @@ export interface operations {
     updateRows: {
         parameters: {
             query?: {
-                /** @description Which rows are asked for: a condition in JSON. */
+                /** @description The condition that rows must meet, in JSON. */
                 filter?: string;
                 /** @description Whether to answer with the rows, and change nothing. */
                 dryRun?: "true" | "false";
@@ -3343,9 +3343,9 @@ export interface operations {
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
             };
             header?: {
-                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
+                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
                 "Idempotency-Key"?: string;
-                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
@@ -3391,6 +3391,7 @@ export interface operations {
             405: components["responses"]["405.method_not_allowed"];
             406: components["responses"]["406.not_acceptable"];
             408: components["responses"]["408.request_timeout.query_timeout"];
+            409: components["responses"]["409.key_not_unique"];
             412: components["responses"]["412.precondition_failed"];
             413: components["responses"]["413.payload_too_large"];
             422: components["responses"]["422.column_id_not_found.column_has_invalid_value.column_id_reserved"];
@@ -3405,11 +3406,11 @@ export interface operations {
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the table has not changed since then. */
                 "If-Match"?: string;
-                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
+                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
                 "Idempotency-Key"?: string;
-                /** @description Whether the request may be answered before it has taken effect. It need not be. */
+                /** @description Whether the service may answer with a job before the request has taken effect. It need not do so. */
                 "x-service-asynchronous"?: "true" | "false";
-                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
@@ -3475,7 +3476,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The request goes on as a job. `Location` is where to ask for it. */
+            /** @description The request continues as a job. `Location` is the URL of the job. */
             202: {
                 headers: {
                     Location: components["headers"]["Location"];
@@ -3579,7 +3580,7 @@ export interface operations {
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the row has not changed since then. */
                 "If-Match"?: string;
-                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
+                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3635,9 +3636,9 @@ export interface operations {
             header?: {
                 /** @description A version, like `"42"`. The request takes effect only if the row has not changed since then. */
                 "If-Match"?: string;
-                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
+                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
                 "Idempotency-Key"?: string;
-                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
@@ -3660,7 +3661,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The row was updated. Its version is in `ETag`. */
+            /** @description The row was updated. `ETag` has its version. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -3695,7 +3696,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
@@ -3711,39 +3712,39 @@ export interface operations {
             content: {
                 "application/json": {
                     filter?: components["schemas"]["Condition"];
-                    /** @description The columns that the rows are sorted by; a minus before one sorts downwards. */
+                    /** @description The columns to sort by. A minus before a column means descending. */
                     sort?: (string | components["schemas"]["SortKey"])[];
-                    /** @description The columns that are asked for. `$version` is the version of a row. */
+                    /** @description The columns in the answer. `$version` is the version of a row. */
                     fields?: string[];
                     /**
                      * @description Whether to count the rows that meet the filter, in `Tablog-Count`.
                      * @constant
                      */
                     count?: "exact";
-                    /** @description The columns whose values make up a group: none of arrays, `json` or `duration`. Empty means none. */
+                    /** @description The columns to group by. Columns of arrays, `json` or `duration` are not allowed. An empty list means no groups. */
                     groupBy?: string[];
-                    /** @description What is computed of each group, or of all rows if there is no `groupBy`. Empty means nothing. */
+                    /** @description What to compute for each group, or for all rows if there is no `groupBy`. An empty list means nothing. */
                     aggregate?: ({
                         /** @constant */
                         op: "count";
                         column?: string;
-                        /** @description Its name in the answer; without it the function, and the column after a `_`. */
+                        /** @description The name of the result in the answer; by default the function, and after a `_` the column. */
                         as?: string;
                     } | {
                         /** @enum {string} */
                         op: "countDistinct" | "sum" | "avg" | "min" | "max";
                         column: string;
-                        /** @description Its name in the answer; without it the function, and the column after a `_`. */
+                        /** @description The name of the result in the answer; by default the function, and after a `_` the column. */
                         as?: string;
                     })[];
                     limit?: number;
-                    /** @description What to ask for the next page with. Opaque; left out on the last page. */
+                    /** @description Send it to get the next page. Opaque; the last page lacks it. */
                     continuation?: string;
                 };
             };
         };
         responses: {
-            /** @description Rows or groups, and where to go on. */
+            /** @description Rows or groups, and the continuation. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -3762,7 +3763,7 @@ export interface operations {
                         data: (components["schemas"]["Row"] | {
                             [key: string]: unknown;
                         })[];
-                        /** @description What to ask for the next page with. Opaque; left out on the last page. */
+                        /** @description Send it to get the next page. Opaque; the last page lacks it. */
                         continuation?: string;
                     };
                     "text/csv": string;
@@ -3786,7 +3787,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path?: never;
@@ -3797,12 +3798,12 @@ export interface operations {
                 "application/json": {
                     /** @description At most 64 KiB. */
                     sql: string;
-                    /** @description The values of `?`, or of `$1`, `$2` and so on; in an object, of `$name`. An integer that a double cannot hold is refused: send it as a text. */
+                    /** @description An array has the values of `?`, or of `$1`, `$2` and so on; an object, those of `$name`. An integer that a double cannot hold is refused: send it as a text. */
                     parameters?: (string | number | boolean | null)[] | {
                         [key: string]: string | number | boolean | null;
                     };
                     /**
-                     * @description Without it, what `Accept` prefers.
+                     * @description Without it, `Accept` decides.
                      * @enum {string}
                      */
                     format?: "json" | "csv";
@@ -3810,7 +3811,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The rows of the result, its columns with types of the interface, and the versions of the tables; as CSV a header and the rows. */
+            /** @description The rows of the result, its columns with their types, and the versions of the tables. CSV has only a header and the rows. */
             200: {
                 headers: {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -3858,17 +3859,17 @@ export interface operations {
     exportTable: {
         parameters: {
             query?: {
-                /** @description The format of the file. Without it, `Accept` says which. */
+                /** @description The format of the file. Without it, `Accept` decides. */
                 format?: "csv" | "tsv" | "ndjson" | "json" | "parquet" | "xlsx";
-                /** @description What stands between the cells of CSV; a comma if it is absent. */
+                /** @description The separator of CSV cells; by default a comma. */
                 delimiter?: "," | ";" | "\t" | "|" | "tab";
-                /** @description Whether CSV is for people who open it in Excel: it begins with a byte order mark, and an apostrophe stands before each text that Excel would run as a formula. */
+                /** @description Whether CSV is for Excel. If so, it begins with a byte order mark, and each text that Excel would run as a formula begins with an apostrophe. */
                 excel?: "true" | "false";
-                /** @description Which rows are asked for: a condition in JSON. */
+                /** @description The condition that rows must meet, in JSON. */
                 filter?: string;
-                /** @description The columns that the rows are sorted by; a minus before one sorts downwards. Also without brackets and quotes, with commas between them. */
+                /** @description The columns to sort by, as a JSON array or separated by commas. A minus before a column means descending. */
                 sort?: string;
-                /** @description The columns that are asked for. `$version` is the version of a row. Also without brackets and quotes, with commas between them. */
+                /** @description The columns in the answer, as a JSON array or separated by commas. `$version` is the version of a row. */
                 fields?: string;
             };
             header?: {
@@ -3941,43 +3942,43 @@ export interface operations {
             query?: {
                 /** @description What happens to cells that no row may hold, because their text is too long or not well-formed. `abort`: the request is refused. `dropColumns`: the cells are dropped. The cells of the chunk are counted, so that an import with `dropColumns` can report how many it drops. */
                 onSchemaError?: "abort" | "dropColumns";
-                /** @description Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
+                /** @description For CSV and TSV. `absent`: the first line is a row, and the columns are `column_1`, `column_2` and so on. */
                 header?: "present" | "absent";
-                /** @description Of CSV and TSV. The one character between cells; a tab may be written `\t` or `tab`. By default a comma for CSV, a tab for TSV, or what a first line such as `sep=;` says. */
+                /** @description For CSV and TSV. The character between cells; write a tab as `\t` or `tab`. By default a comma for CSV and a tab for TSV, unless a first line such as `sep=;` names another one. */
                 delimiter?: string;
-                /** @description Of CSV and TSV. The one character around cells, by default `"`; `none`: no character is special within a cell. */
+                /** @description For CSV and TSV. The character around cells, by default `"`. `none`: no character is special within a cell. */
                 quote?: string;
-                /** @description Of CSV and TSV. The one character that stands before a quote, or before itself, in a quoted cell; usually a backslash. A quote may be doubled in any case. */
+                /** @description For CSV and TSV. The character before a quote, or before itself, in a quoted cell; usually a backslash. A quote may also be doubled. */
                 escape?: string;
-                /** @description Of CSV and TSV. `true`: a quote inside an unquoted cell is text. */
+                /** @description For CSV and TSV. `true`: a quote inside an unquoted cell is text. */
                 lenient?: boolean;
-                /** @description Of CSV and TSV. How many lines come before the header. */
+                /** @description For CSV and TSV. How many lines to skip before the header. */
                 skipLines?: number;
-                /** @description Of CSV and TSV. The one character that lines begin with which are no rows. */
+                /** @description For CSV and TSV. Lines that begin with this character are ignored. */
                 comment?: string;
-                /** @description Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header. */
+                /** @description For CSV and TSV: the ID of the column in the table, for columns of the file by their name in the header. */
                 columns?: string;
                 /**
-                 * @description Of CSV and TSV: cells with exactly these texts are empty, unless they are quoted. A parameter for each, or several in one with commas between them.
+                 * @description For CSV and TSV: unquoted cells with exactly these texts are empty. Repeat the parameter, or separate texts by commas.
                  * @example [
                  *       "NA",
                  *       "NULL"
                  *     ]
                  */
                 null?: string[];
-                /** @description Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
+                /** @description For CSV and TSV: the decimal separator of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark. */
                 decimal?: "." | ",";
-                /** @description Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow. */
+                /** @description For CSV and TSV: the order of day, month and year in dates, with a year of four digits. A time may follow. Dates like `YYYY-MM-DD` are always read. */
                 dateFormat?: "d.m.y" | "d/m/y" | "m/d/y";
-                /** @description Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over. */
+                /** @description For CSV and TSV: the types of some columns, by their IDs in the table. The types of other columns are inferred. IDs that are not in the header are ignored. */
                 types?: string;
-                /** @description Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`. */
+                /** @description For CSV and TSV. `rename`: if a name occurs twice in the header, the second column becomes `<name>_2`. */
                 duplicateColumns?: "rename";
             };
             header?: {
-                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
+                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
                 "Idempotency-Key"?: string;
-                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
@@ -4037,7 +4038,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
+                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4051,7 +4052,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description There is no such stash any more. */
+            /** @description The stash was deleted, or did not exist. */
             200: {
                 headers: {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -4089,7 +4090,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Uploads, and where to go on. */
+            /** @description Uploads, and the continuation. */
             200: {
                 headers: {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -4099,7 +4100,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["ListedUpload"][];
-                        /** @description What to ask for the next page with. Opaque; left out on the last page. */
+                        /** @description Send it to get the next page. Opaque; the last page lacks it. */
                         continuation?: string;
                     };
                 };
@@ -4118,9 +4119,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
+                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
                 "Idempotency-Key"?: string;
-                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
@@ -4138,7 +4139,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The upload, and where its bytes go. */
+            /** @description The upload, and the URL for its bytes. */
             200: {
                 headers: {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -4172,7 +4173,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
+                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4224,7 +4225,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of the client's choice for this request. Sent again with it within 7 days, the same request has the first answer and takes effect once. */
+                /** @description A key of the client's choice for this request. If the client sends the same request with it again within 7 days, the request gets the first answer, and takes effect only once. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -4317,9 +4318,9 @@ export interface operations {
             header?: {
                 /** @description Versions that the client has. If the current one is among them, the answer is 304 without a body. */
                 "If-None-Match"?: string;
-                /** @description The part that is asked for, like `bytes=0-1023`. What is no such range, or several, is passed over: the answer is all of the file. */
+                /** @description The part of the file to send, like `bytes=0-1023`. A malformed range, or several ranges, are ignored: the answer is the whole file. */
                 Range?: string;
-                /** @description The ETag of the file that the client has the other parts of. With any other, or a date, the answer is all of the file. */
+                /** @description The ETag of the file of which the client has other parts. With another ETag, or a date, the answer is the whole file. */
                 "If-Range"?: string;
             };
             path: {
@@ -4329,7 +4330,7 @@ export interface operations {
                  */
                 fileID: string;
                 /**
-                 * @description The name that it is saved under.
+                 * @description The name under which browsers save the file.
                  * @example photo.png
                  */
                 fileName: string;
@@ -4353,7 +4354,7 @@ export interface operations {
                     "*/*": string;
                 };
             };
-            /** @description The part of it that `Range` asks for. */
+            /** @description The part of the file that `Range` asks for. */
             206: {
                 headers: {
                     "Content-Range": components["headers"]["Content-Range"];
@@ -4369,7 +4370,7 @@ export interface operations {
                     "*/*": string;
                 };
             };
-            /** @description The client has it already. */
+            /** @description The client already has the file. */
             304: {
                 headers: {
                     ETag: components["headers"]["File-ETag"];
@@ -4382,7 +4383,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Files have an address of their own here. The file is at `Location`. */
+            /** @description Files of this service have an address of their own. `Location` is the URL of the file. */
             307: {
                 headers: {
                     Location: components["headers"]["File-Location"];
@@ -4414,7 +4415,7 @@ export interface operations {
                  */
                 fileID: string;
                 /**
-                 * @description The name that it is saved under.
+                 * @description The name under which browsers save the file.
                  * @example photo.png
                  */
                 fileName: string;
@@ -4436,7 +4437,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The part of it that `Range` asks for. */
+            /** @description The part of the file that `Range` asks for. */
             206: {
                 headers: {
                     "Content-Range": components["headers"]["Content-Range"];
@@ -4450,7 +4451,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The client has it already. */
+            /** @description The client already has the file. */
             304: {
                 headers: {
                     ETag: components["headers"]["File-ETag"];
@@ -4463,7 +4464,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Files have an address of their own here. The file is at `Location`. */
+            /** @description Files of this service have an address of their own. `Location` is the URL of the file. */
             307: {
                 headers: {
                     Location: components["headers"]["File-Location"];
@@ -4495,7 +4496,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Jobs, and where to go on. */
+            /** @description Jobs, and the continuation. */
             200: {
                 headers: {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -4505,7 +4506,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["ListedJob"][];
-                        /** @description What to ask for the next page with. Opaque; left out on the last page. */
+                        /** @description Send it to get the next page. Opaque; the last page lacks it. */
                         continuation?: string;
                     };
                 };
@@ -4532,7 +4533,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The job. While it runs, `Retry-After` says when to ask again. */
+            /** @description The job. While it is running, `Retry-After` says when to ask again. */
             200: {
                 headers: {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -4626,9 +4627,9 @@ export interface operations {
                                 name: string;
                             };
                             readOnly: boolean;
-                            /** @description The only app that it is for; null: all of the team. */
+                            /** @description The only app that the token reaches; null: the whole team. */
                             appID: string | null;
-                            /** @description From when on it is refused; null: never. */
+                            /** @description When the token expires; null: never. */
                             expires: string | null;
                         };
                     };
@@ -4718,16 +4719,16 @@ export interface operations {
                         data: {
                             /**
                              * Format: date-time
-                             * @description When the process that answers began to count.
+                             * @description When the process that answers started to count.
                              */
                             since: string;
                             minutes: components["schemas"]["ActiveMinute"][];
                             log: {
-                                /** @description The version up to which the part of the log with the team's events is processed. */
+                                /** @description The version up to which the service has processed the part of the log with the team's events. */
                                 version: string;
                                 /** @description How many events of that part are still to be processed. */
                                 eventsBehind: number;
-                                /** @description Why that part takes no writes; null: it does. */
+                                /** @description Why that part accepts no writes; null if it does. */
                                 halted: ("records_lost" | "not_projectable") | null;
                                 /** @description Since when the team's requests are refused because one of its events could not be processed. */
                                 quarantinedSince: string | null;
@@ -4760,7 +4761,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Teams, and where to go on. */
+            /** @description Teams, and the continuation. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4768,7 +4769,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["TeamSummary"][];
-                        /** @description What to ask for the next page with. Opaque; left out on the last page. */
+                        /** @description Send it to get the next page. Opaque; the last page lacks it. */
                         continuation?: string;
                     };
                 };
@@ -4787,7 +4788,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path?: never;
@@ -4862,7 +4863,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
@@ -4995,7 +4996,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Tokens, and where to go on. */
+            /** @description Tokens, and the continuation. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5003,7 +5004,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Token"][];
-                        /** @description What to ask for the next page with. Opaque; left out on the last page. */
+                        /** @description Send it to get the next page. Opaque; the last page lacks it. */
                         continuation?: string;
                     };
                 };
@@ -5022,7 +5023,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path: {
@@ -5054,7 +5055,7 @@ export interface operations {
                             expires: string | null;
                             readOnly: boolean;
                             appID: string | null;
-                            /** @description The token. It is shown this one time. */
+                            /** @description The token. No other answer shows it. */
                             token: string;
                         };
                     };
@@ -5086,7 +5087,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Tokens, and where to go on. */
+            /** @description Tokens, and the continuation. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5094,7 +5095,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["OperatorToken"][];
-                        /** @description What to ask for the next page with. Opaque; left out on the last page. */
+                        /** @description Send it to get the next page. Opaque; the last page lacks it. */
                         continuation?: string;
                     };
                 };
@@ -5113,7 +5114,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description How the body is compressed: `identity` is not at all. Its limit is that of the body as it was before. */
+                /** @description How the body is compressed; `identity` means not at all. The size limit applies to the uncompressed body. */
                 "Content-Encoding"?: "identity" | "gzip" | "br" | "zstd";
             };
             path?: never;
@@ -5137,7 +5138,7 @@ export interface operations {
                             id: string;
                             name: string;
                             expires: string | null;
-                            /** @description The token. It is shown this one time. */
+                            /** @description The token. No other answer shows it. */
                             token: string;
                         };
                     };
@@ -5264,7 +5265,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Whether the team goes on, or which event failed again. */
+            /** @description Whether the team is released, or which event failed again. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5302,7 +5303,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It runs. */
+            /** @description The process is running. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5332,7 +5333,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It runs. */
+            /** @description The process is running. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5355,7 +5356,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It takes requests. If it is degraded, some of them fail. */
+            /** @description The process accepts requests. If it is degraded, some of them fail. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5390,7 +5391,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It takes requests. If it is degraded, some of them fail. */
+            /** @description The process accepts requests. If it is degraded, some of them fail. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5423,7 +5424,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description There is no console here: it is not built. The documentation is at `Location`. */
+            /** @description This service has no console, because it is not built. `Location` is the URL of the documentation. */
             302: {
                 headers: {
                     Location: components["headers"]["Page-Location"];
@@ -5454,7 +5455,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description There is no console here: it is not built. The documentation is at `Location`. */
+            /** @description This service has no console, because it is not built. `Location` is the URL of the documentation. */
             302: {
                 headers: {
                     Location: components["headers"]["Page-Location"];
@@ -5475,7 +5476,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The name of a file, which the page has.
+                 * @description The name of a file that the page loads.
                  * @example main-HQ5X2KPA.css
                  */
                 consoleFile: string;
@@ -5509,7 +5510,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The name of a file, which the page has.
+                 * @description The name of a file that the page loads.
                  * @example main-HQ5X2KPA.css
                  */
                 consoleFile: string;

@@ -1,21 +1,21 @@
-/** Work that goes on behind an answer 202. */
+/** Jobs: work that continues after an answer of 202. */
 import { TablogError } from './errors.ts';
 import type { components } from './interface.ts';
 import { pause } from './pause.ts';
 import type { Operations } from './transport.ts';
 
-/** How far a job is. */
+/** The progress of a job. */
 export type JobProgress = components['schemas']['JobProgress'];
 
-/** A job as a list shows it. */
+/** A job in a list. */
 export type ListedJob = components['schemas']['ListedJob'];
 
-/** How long to wait before the next question, in milliseconds: longer each time. */
+/** The pause before the next request, in milliseconds. It grows each time. */
 const askAfterMinMs = 50;
 const askAfterMaxMs = 1000;
 
 export class Job {
-  /** Any process of the service knows it, for seven days. */
+  /** The ID. Every process of the service knows the job, for seven days. */
   readonly id: string;
   readonly #operations: Operations;
 
@@ -29,7 +29,7 @@ export class Job {
     return data!.data;
   }
 
-  /** Waits until it is done. Throws TablogError, without a status, if it fails. */
+  /** Waits until the job is done. Throws TablogError, without a status, if the job fails. */
   async done({
     onProgress,
     signal,

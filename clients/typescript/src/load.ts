@@ -1,6 +1,6 @@
 /**
- * Loads any number of rows into a table in one step: a stash is filled in chunks, while the rows are made, and then
- * imported.
+ * Loads any number of rows into a table in one step. While the rows are produced, they are sent in chunks to a stash,
+ * which is then imported.
  */
 import { compress, compression } from './compress.ts';
 import type { JobProgress } from './jobs.ts';
@@ -9,16 +9,16 @@ import type { ImportTarget, Stash } from './stash.ts';
 import type { Version } from './versions.ts';
 import { stringify } from './stringify.ts';
 
-/** Rows, however they come. They are taken only as fast as they can be sent. */
+/** Rows in any form. They are read only as fast as they can be sent. */
 export type RowSource<Row> = Iterable<Row> | AsyncIterable<Row> | ReadableStream<Row>;
 
 export interface LoadOptions {
-  /** Whether the rows are added to those of the table (the default), or replace them. */
+  /** Whether to add the rows to the table (the default), or to replace all its rows. */
   readonly mode?: 'add' | 'overwrite';
-  /** It takes effect only if nothing has changed since. */
+  /** The load takes effect only if nothing has changed since this version. */
   readonly ifMatch?: Version;
   readonly onSchemaError?: OnSchemaError;
-  /** How many chunks are sent at once. */
+  /** How many chunks are sent in parallel. */
   readonly parallel?: number;
   /** Called when rows were sent, and while they are imported. */
   readonly onProgress?: (progress: LoadProgress) => void;
@@ -39,7 +39,7 @@ export interface Loaded {
   readonly droppedCells: number;
 }
 
-/** As the interface recommends, and well below the largest body that the service accepts. */
+/** As the interface recommends, and far below the largest body that the service accepts. */
 const chunkRows = 1000;
 const chunkBytes = 8_000_000;
 
@@ -48,7 +48,7 @@ const worthwhile = 1024;
 
 const parallelByDefault = 4;
 
-/** How long deleting the stash may take. */
+/** How long deleting the stash may take, in milliseconds. */
 const deleteMs = 15_000;
 
 /** Fills an empty stash with rows and imports it. Throws TablogError and Unreachable. Deletes the stash in any case. */
@@ -73,7 +73,7 @@ export async function loadRows(
     });
     return { rows: rowsSent, version, droppedCells };
   } finally {
-    // It is of no use any more, and would expire by itself.
+    // The stash is no longer needed. If this fails, it expires by itself.
     await stash.delete(AbortSignal.timeout(deleteMs)).catch(() => undefined);
   }
 }
@@ -85,7 +85,7 @@ interface Chunk {
   readonly rows: number;
 }
 
-/** At least one, also without rows. */
+/** Yields at least one chunk, even without rows. */
 async function* chunksOf(rows: RowSource<AnyRow>): AsyncGenerator<Chunk, void, undefined> {
   let texts: string[] = [];
   let length = 0;
@@ -107,14 +107,17 @@ async function* chunksOf(rows: RowSource<AnyRow>): AsyncGenerator<Chunk, void, u
   if (texts.length > 0 || serial === 0) yield take();
 }
 
-/** Does so for each item, some at a time. After a failure no further item is taken, and what has begun is awaited. */
+/**
+ * Calls `work` for each item, some in parallel. After a failure it takes no further item, and waits for those that have
+ * begun.
+ */
 async function inParallel<T>(
   items: AsyncGenerator<T, void, undefined>,
   parallel: number,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
   const worker = async (): Promise<void> => {
-    // Who leaves the loop early ends it for all.
+    // A worker that leaves the loop early ends it for all workers.
     for await (const item of items) await work(item);
   };
   const ended = await Promise.allSettled(Array.from({ length: parallel }, worker));

@@ -1,24 +1,24 @@
-/** What operators may do, with a token of theirs: teams, plans, tokens and the log. */
+/** The requests of operators, with a token of their own: teams, plans, tokens and the log. */
 import type { components, operations } from './interface.ts';
 import { Pages } from './pages.ts';
 import type { Operations } from './transport.ts';
 
 type Schemas = components['schemas'];
 
-/** A team as a list shows it; with its quotas and quarantine as it is shown alone. */
+/** A team in a list; and a team on its own, with its quotas and quarantine. */
 export type TeamSummary = Schemas['TeamSummary'];
 export type Team = Schemas['Team'];
 
-/** Limits of a team. What is left out stays as it is; null: the plan sets no limit. */
+/** Limits of a team. A limit that is left out stays as it is. Null: the plan sets no limit. */
 export type PlanChange = Schemas['PlanChange'];
 
-/** A token as lists show it: of a team, or of an operator. */
+/** A token in a list: of a team, or of an operator. */
 export type Token = Schemas['Token'];
 export type OperatorToken = Schemas['OperatorToken'];
 export type NewToken = Schemas['NewToken'];
 export type NewOperatorToken = Schemas['NewOperatorToken'];
 
-/** A token that was made: the only time that `token` is shown. */
+/** A new token. No other answer has `token`. */
 export type MadeToken = operations['createTeamToken']['responses'][201]['content']['application/json']['data'];
 export type MadeOperatorToken =
   operations['createOperatorToken']['responses'][201]['content']['application/json']['data'];
@@ -26,10 +26,10 @@ export type MadeOperatorToken =
 export type Partition = Schemas['Partition'];
 export type Quarantine = Schemas['Quarantine'];
 
-/** What became of a release: `error` says which event failed again, and why. */
+/** The result of a release. `error`: which event failed again, and why. */
 export type Release = operations['releaseTeam']['responses'][200]['content']['application/json']['data'];
 
-/** All of it throws TablogError `forbidden` with the token of a team. */
+/** Every method throws TablogError `forbidden` with the token of a team. */
 export class Operator {
   readonly #operations: Operations;
 
@@ -49,7 +49,7 @@ export class Operator {
     return (await this.#operations.GET('/admin/teams/{teamID}', { params: { path: { teamID } } })).data!.data;
   }
 
-  /** Names need not be unique. Sent once: without an answer it may have taken effect. */
+  /** Creates a team. Names need not be unique. The request is sent once: without an answer it may have taken effect. */
   async createTeam(name: string): Promise<Team> {
     return (await this.#operations.POST('/admin/teams', { body: { name } })).data!.data;
   }
@@ -68,7 +68,7 @@ export class Operator {
     return (await this.#operations.POST('/admin/teams/{teamID}/resume', { params: { path: { teamID } } })).data!.data;
   }
 
-  /** The tokens of a team, those that were revoked or have expired too. */
+  /** The tokens of a team, including revoked and expired ones. */
   tokens(teamID: string): Pages<Token> {
     return new Pages(async (continuation) => {
       return (
@@ -84,7 +84,7 @@ export class Operator {
       .data!.data;
   }
 
-  /** The tokens of operators, those that were revoked or have expired too. */
+  /** The tokens of operators, including revoked and expired ones. */
   operatorTokens(): Pages<OperatorToken> {
     return new Pages(
       async (continuation) =>
@@ -96,7 +96,7 @@ export class Operator {
     return (await this.#operations.POST('/admin/tokens', { body: token })).data!.data;
   }
 
-  /** Ends a token of a team or of an operator, for good. */
+  /** Revokes a token of a team or of an operator. */
   async revoke(tokenID: string): Promise<void> {
     await this.#operations.DELETE('/admin/tokens/{tokenID}', { params: { path: { tokenID } } });
   }
@@ -111,7 +111,7 @@ export class Operator {
     return (await this.#operations.GET('/admin/quarantine')).data!.data;
   }
 
-  /** Lets a team go on, once the cause is removed. */
+  /** Releases a team from quarantine. Remove the cause first. */
   async release(teamID: string): Promise<Release> {
     return (await this.#operations.POST('/admin/quarantine/{teamID}/release', { params: { path: { teamID } } })).data!
       .data;

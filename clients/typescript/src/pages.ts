@@ -1,12 +1,12 @@
-/** Lists that the service gives in pages. */
+/** Lists that the service returns in pages. */
 
-/** A page, and what the next one is asked with; undefined: it is the last. */
+/** A page, and the continuation of the next one; undefined on the last page. */
 export interface Page<T> {
   readonly data: readonly T[];
   readonly continuation?: string | undefined;
 }
 
-/** A list. Iterating over it asks for one page after the other, while the items are taken. */
+/** A list. Iterating over it requests one page after the other, as the items are read. */
 export class Pages<T, P extends Page<T> = Page<T>> implements AsyncIterable<T> {
   readonly #ask: (continuation: string | undefined) => Promise<P>;
 
@@ -14,7 +14,7 @@ export class Pages<T, P extends Page<T> = Page<T>> implements AsyncIterable<T> {
     this.#ask = ask;
   }
 
-  /** One page: the first one, or that which a page before it says is next. */
+  /** One page: the first one, or the one of a `continuation`. */
   page(continuation?: string): Promise<P> {
     return this.#ask(continuation);
   }

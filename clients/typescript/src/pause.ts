@@ -1,4 +1,4 @@
-/** Resolves after a while. Rejects with the reason of the signal. */
+/** Resolves after `ms` milliseconds. Rejects with the reason of the signal. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = (): void => {

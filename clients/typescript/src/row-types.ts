@@ -1,17 +1,14 @@
-/** The types of rows, written in TypeScript. */
+/** Writes the types of rows in TypeScript. */
 import type { ColumnType } from './table.ts';
 
-/** What is needed of a table's description. */
+/** The parts of a table's description that are needed here. */
 export interface TypedTable {
   readonly id: string;
   readonly name: string;
   readonly schema: { readonly columns: readonly { readonly id: string; readonly type: ColumnType }[] };
 }
 
-/**
- * An interface for the rows of each table, for `client.table<Row>(id)`. Names are those of the tables, as far as a name
- * can be so.
- */
+/** An interface for the rows of each table, for `client.table<Row>(id)`. Its name is made of the table's name. */
 export function describeRowTypes(tables: readonly TypedTable[]): string {
   const taken = new Set<string>();
   return tables
@@ -22,7 +19,7 @@ export function describeRowTypes(tables: readonly TypedTable[]): string {
     .join('\n');
 }
 
-/** `MyCars` for "my cars": a name that no table before has. */
+/** `MyCars` for "my cars": a name that no earlier table has. */
 function nameOf(name: string, taken: Set<string>): string {
   const words = name.normalize('NFKC').match(/[\p{L}\p{N}]+/gu) ?? ['table'];
   const joined = words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('');

@@ -1,25 +1,24 @@
 /**
- * Rows of a table, and what can be asked of them (docs/spec/queries.md). `Row` is an object type: the columns of the
- * table.
+ * Rows of a table, and queries on them (docs/spec/queries.md). `Row` is an object type with the columns of the table.
  */
 import type { components } from './interface.ts';
 
-/** What happens to cells that do not fit the schema. */
+/** What to do with cells that do not fit the schema. */
 export type OnSchemaError = 'abort' | 'dropColumns' | 'updateSchema';
 
-/** A row of a table about which nothing is known. */
+/** A row of a table whose columns are unknown. */
 export type AnyRow = Readonly<Record<string, unknown>>;
 
 /** The IDs of the columns. */
 export type ColumnOf<Row> = keyof Row & string;
 
-/** A row as it is stored: empty cells are left out. */
+/** A row as it is stored. Empty cells are left out. */
 export type StoredRow<Row> = Readonly<Partial<Row>> & { readonly $rowID: string };
 
-/** What is to become of a row: null empties a cell. */
+/** Changes of a row; null empties a cell. */
 export type RowChanges<Row> = { readonly [Column in ColumnOf<Row>]?: Row[Column] | null };
 
-/** Which rows are asked for. */
+/** A condition that rows must meet. */
 export type Condition<Row> =
   | {
       readonly column: ColumnOf<Row> | '$rowID';
@@ -33,23 +32,23 @@ export type Condition<Row> =
   | { readonly not: Condition<Row> };
 type ComparisonOp = Extract<components['schemas']['Condition'], { readonly op: unknown }>['op'];
 
-/** A column that is sorted by, also one whose ID begins with a minus. */
+/** A column to sort by. Use this form if the ID begins with a minus. */
 export type SortKey<Column extends string> = Column extends string
   ? { readonly column: Column; readonly descending?: boolean }
   : never;
 
 export interface RowsQuery<Row> {
   readonly filter?: Condition<Row>;
-  /** Columns; a minus before one sorts downwards. One whose ID begins with a minus is a `SortKey`. */
+  /** Columns to sort by. A minus before a column means descending. If an ID begins with a minus, use `SortKey`. */
   readonly sort?: readonly (ColumnOf<Row> | `-${ColumnOf<Row>}` | SortKey<ColumnOf<Row>>)[];
   readonly fields?: readonly (ColumnOf<Row> | '$version')[];
-  /** Whether pages say how many rows meet the filter. */
+  /** Whether pages have the number of rows that meet the filter. */
   readonly count?: 'exact';
-  /** How many rows a page has; 10,000 if omitted, which is the most. */
+  /** Rows in a page; default and maximum: 10,000. */
   readonly limit?: number;
 }
 
-/** Groups of rows, and what is computed of each. */
+/** Groups of rows, and what to compute for each group. */
 export interface GroupsQuery<Row> extends Omit<RowsQuery<Row>, 'fields' | 'sort' | 'count'> {
   readonly groupBy?: readonly ColumnOf<Row>[];
   readonly aggregate: readonly {

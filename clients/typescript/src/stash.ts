@@ -7,7 +7,7 @@ import type { Transport } from './transport.ts';
 import { ifMatch, versionOf, type Version } from './versions.ts';
 
 export interface StashOptions {
-  /** Of its chunks. Default: JSON. */
+  /** The media type of its chunks. Default: JSON. */
   readonly mediaType?:
     | 'application/json'
     | 'application/x-ndjson'
@@ -21,15 +21,18 @@ export interface StashOptions {
 export interface ChunkOptions {
   /** How the body is compressed. */
   readonly encoding?: 'gzip' | 'br' | 'zstd' | undefined;
-  /** How CSV or TSV is written, as query parameters by name (`delimiter`, `header` and so on). */
+  /** The form of CSV or TSV, as query parameters by name (`delimiter`, `header` and so on). */
   readonly form?: Readonly<Record<string, string>> | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Where the rows of a stash go. */
+/** The target of the rows of a stash. */
 export type ImportTarget =
   | { readonly kind: 'create'; readonly name: string }
-  /** `add`: to those of the table; `overwrite`: into their place. `ifMatch`: only if nothing has changed since. */
+  /**
+   * `add`: adds the rows to the table. `overwrite`: replaces all its rows. `ifMatch`: only if nothing has changed since
+   * this version.
+   */
   | { readonly kind: 'add' | 'overwrite'; readonly tableID: string; readonly ifMatch?: Version | undefined };
 
 export interface Imported {
@@ -40,11 +43,13 @@ export interface Imported {
   readonly droppedCells: number;
 }
 
-/** What the service says of a chunk that it took, though it may not be what was meant. */
+/** The service's remarks on a chunk that it took, but may have read in an unexpected way. */
 export interface ChunkRemarks {
   /** How many lines of CSV or TSV had fewer cells than the header. */
   readonly shortLines: number;
-  /** What was made of forms that are not by the book, such as a column without a name: at most ten. */
+  /**
+   * How the chunk was read where it does not follow the standard, such as a column without a name: at most ten notes.
+   */
   readonly notes: readonly string[];
 }
 
@@ -72,12 +77,12 @@ export class Stash {
     this.#onSchemaError = onSchemaError;
   }
 
-  /** Whether something was sent. */
+  /** Whether a chunk was sent. */
   get mayExist(): boolean {
     return this.#mayExist;
   }
 
-  /** Puts a chunk into its place: the body of a request that adds rows. Sent again, it replaces itself. */
+  /** Sends a chunk: the body of a request that adds rows. A chunk with the same serial replaces it. */
   async put(
     serial: number,
     body: string | Uint8Array<ArrayBuffer>,
@@ -90,7 +95,7 @@ export class Stash {
         query: { ...form, ...(this.#onSchemaError === 'dropColumns' && { onSchemaError: 'dropColumns' }) },
       },
       headers: { 'content-type': this.#mediaType, ...(encoding && { 'content-encoding': encoding }) },
-      // As it is: the document describes what is in it.
+      // As bytes or text, because the document describes the contents.
       body: body as never,
       bodySerializer: (given) => given,
       ...(signal && { signal }),
@@ -103,15 +108,15 @@ export class Stash {
   }
 
   /**
-   * Makes its rows rows of a table, all or none, and waits until they are. Throws TablogError, without a status if the
-   * job failed.
+   * Imports the stash into a table, all rows or none, and waits for it. Throws TablogError, without a status if the job
+   * failed.
    */
   async importInto(target: ImportTarget, { onProgress, signal }: ImportOptions = {}): Promise<Imported> {
     const { operations, streaming } = this.#transport;
     const query = { onSchemaError: this.#onSchemaError };
     const header = { ...newKey(), 'x-service-asynchronous': 'true' } as const;
     const rows = { $stashID: this.id };
-    // The answer has the IDs of all rows, and little of it is read.
+    // The answer has the IDs of all rows. Only its beginning is read.
     const asked = { parseAs: 'stream', ...(signal && { signal }) } as const;
     const ask = (): Promise<{ readonly response: Response; readonly data?: unknown }> => {
       if (target.kind === 'create')
@@ -141,7 +146,7 @@ export class Stash {
     return { tableID, version: versionOf(head), droppedCells: cellsDropped };
   }
 
-  /** Deletes it, with what was sent, also when the signal of the client has aborted. It would expire by itself. */
+  /** Deletes the stash and its rows, even when the signal of the client has aborted. It would expire by itself. */
   async delete(signal?: AbortSignal): Promise<void> {
     if (!this.#mayExist) return;
     await this.#transport.lasting.DELETE('/stashes/{stashID}', {
@@ -152,7 +157,7 @@ export class Stash {
   }
 }
 
-/** The begin of an answer, where its IDs are. */
+/** The beginning of an answer, which has its IDs. */
 async function readBegin(answer: ReadableStream<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   const reader = answer.getReader();

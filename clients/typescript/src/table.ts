@@ -1,4 +1,4 @@
-/** A table: its rows, one by one, in pages, in queries and in bulk. */
+/** A table: its rows one by one, in pages, in queries and in bulk. */
 import { batchBody, changedBy, type Changed, type RowOperation, type WhereOptions } from './batch.ts';
 import { Columns } from './columns.ts';
 import { droppedCellsOf, newKey } from './headers.ts';
@@ -12,26 +12,29 @@ import { ifMatch, versionOf, type Version, type Versioned } from './versions.ts'
 
 type Schemas = components['schemas'];
 
-/** What the service says of a table. */
+/** The description of a table. */
 export type TableDescription = Schemas['Table'];
 
 export type ColumnType = Schemas['ColumnType'];
 
-/** A page of rows, of one version of the table. */
+/** A page of rows. It shows one version of the table. */
 export interface RowsPage<T> extends Page<T> {
   readonly version: Version;
-  /** How many rows meet the filter, if that was asked for. */
+  /** How many rows meet the filter, if the query asks for it. */
   readonly count?: number;
 }
 
-/** IDs of rows that were added, in the order of the input, with the version of the table that has them. */
+/** IDs of added rows, in the order of the input, with the version of the table that has them. */
 export interface Added extends Versioned<{ readonly rowIDs: readonly string[] }> {
-  /** How many cells were dropped, where `dropColumns` allowed that. */
+  /** How many cells were dropped, if `dropColumns` allowed that. */
   readonly droppedCells: number;
 }
 
 export interface WriteOptions {
-  /** The request takes effect only if nothing has changed since; else it throws TablogError `precondition_failed`. */
+  /**
+   * The request takes effect only if nothing has changed since this version. Otherwise it throws TablogError
+   * `precondition_failed`.
+   */
   readonly ifMatch?: Version;
   /** Default: `abort`. */
   readonly onSchemaError?: OnSchemaError;
@@ -52,19 +55,19 @@ export class Table<Row extends object = AnyRow> {
     this.columns = new Columns(transport, id);
   }
 
-  /** Its name, schema, number of rows and version. */
+  /** The name, schema, number of rows and version of the table. */
   async describe(): Promise<TableDescription> {
     const { data } = await this.#transport.operations.GET('/tables/{tableID}', { params: this.#params });
     return data!.data;
   }
 
-  /** Its version: it rises with each change of its rows. */
+  /** The version of the table. It rises with each change of its rows. */
   async version(): Promise<Version> {
     const { response } = await this.#transport.operations.HEAD('/tables/{tableID}/rows', { params: this.#params });
     return versionOf(response);
   }
 
-  /** Its rows: all, or those that a query asks for, which are all of one version. */
+  /** All rows of the table, or those of a query. All pages of a query show one version. */
   rows(query: RowsQuery<Row> = {}): Pages<StoredRow<Row>, RowsPage<StoredRow<Row>>> {
     const { limit, ...asked } = query;
     return new Pages(async (continuation) => {
@@ -119,7 +122,7 @@ export class Table<Row extends object = AnyRow> {
     return { data: (data as { readonly data: StoredRow<Row> }).data, version: versionOf(response) };
   }
 
-  /** Adds rows, all or none. For more than some thousand, `load` does so in parts. */
+  /** Adds rows, all or none. For more than some thousand rows use `load`, which sends them in parts. */
   async add(rows: readonly Row[], { signal, onSchemaError, ...options }: WriteOptions = {}): Promise<Added> {
     const { data, response } = await this.#transport.operations.POST('/tables/{tableID}/rows', {
       params: {
@@ -134,7 +137,7 @@ export class Table<Row extends object = AnyRow> {
     return { data: { rowIDs }, version: versionOf(response), droppedCells: droppedCellsOf(response) };
   }
 
-  /** Changes a row: the columns that are named. Returns its new version. */
+  /** Changes the named columns of a row. Returns its new version. */
   async patch(
     rowID: string,
     changes: RowChanges<Row>,
@@ -152,7 +155,7 @@ export class Table<Row extends object = AnyRow> {
     return versionOf(response);
   }
 
-  /** Deletes a row. That there is none is no error. Returns the version of the table. */
+  /** Deletes a row. It is no error if the row does not exist. Returns the version of the table. */
   async delete(rowID: string, options: Pick<WriteOptions, 'ifMatch'> = {}): Promise<Version> {
     const { response } = await this.#transport.operations.DELETE('/tables/{tableID}/rows/{rowID}', {
       params: { ...this.#paramsOf(rowID), header: { ...newKey(), ...ifMatch(options.ifMatch) } },
@@ -216,7 +219,7 @@ export class Table<Row extends object = AnyRow> {
     );
   }
 
-  /** Gives the table another name, and changes its columns, in one step (`columns` changes one thing at a time). */
+  /** Changes the name of the table, and the display names of columns. */
   async update(
     changes: operations['updateTable']['requestBody']['content']['application/json'],
     options: Pick<WriteOptions, 'ifMatch'> = {},
@@ -228,7 +231,7 @@ export class Table<Row extends object = AnyRow> {
     return versionOf(response);
   }
 
-  /** Its rows as a file, which is made while it is read. Break off by cancelling the stream. */
+  /** The rows of the table as a file. The service writes the file while it is read. Cancel the stream to stop. */
   async export(
     format: ExportFormat,
     query: Omit<RowsQuery<Row>, 'limit' | 'count'> = {},
@@ -249,7 +252,7 @@ export class Table<Row extends object = AnyRow> {
     return { data: data as ReadableStream<Uint8Array>, version: versionOf(response) };
   }
 
-  /** Deletes the table with all its rows. That there is none is no error. */
+  /** Deletes the table with all its rows. It is no error if the table does not exist. */
   async drop(options: Pick<WriteOptions, 'ifMatch'> = {}): Promise<void> {
     await this.#transport.operations.DELETE('/tables/{tableID}', {
       params: { ...this.#params, header: { ...newKey(), ...ifMatch(options.ifMatch) } },

@@ -13,35 +13,35 @@ import { uploadFile, type FileSource, type UploadedFile, type UploadOptions } fr
 import { openTransport, type Operations, type Transport, type TransportOptions } from './transport.ts';
 import { versionOf, type Version } from './versions.ts';
 
-/** A table as a list shows it. */
+/** A table in a list. */
 export type TableSummary = components['schemas']['TableSummary'];
 
-/** How a list is asked for. */
+/** Options of a list. */
 export interface PageQuery {
   /** How many items a page has at most. */
   readonly limit?: number;
 }
 
-/** An upload as a list shows it. */
+/** An upload in a list. */
 export type ListedUpload = components['schemas']['ListedUpload'];
 
 type AnswerOf<Operation extends 'getToken' | 'getUsage' | 'getActivity'> =
   operations[Operation]['responses'][200]['content']['application/json']['data'];
 
-/** A token, as the service knows it. */
+/** The token of the client, as the service describes it. */
 export type TokenDescription = AnswerOf<'getToken'>;
 
-/** What a team uses of its quotas and rate limits. */
+/** A team's use of its quotas and rate limits. */
 export type Usage = AnswerOf<'getUsage'>;
 
-/** What a team has done in the last hour, as one process of the service has counted it. */
+/** A team's activity in the last hour, as one process of the service has counted it. */
 export type Activity = AnswerOf<'getActivity'>;
 
 export interface NewTable<Row extends object> {
   readonly name: string;
-  /** Its columns; if omitted, they are inferred from the rows. */
+  /** The columns; by default they are inferred from the rows. */
   readonly columns?: readonly NewColumn[];
-  /** Its first rows: some thousand at most. Load more with `Table.load`. */
+  /** The first rows, some thousand at most. Load more with `Table.load`. */
   readonly rows?: readonly Row[];
   readonly appsToLink?: readonly string[];
   readonly onSchemaError?: OnSchemaError;
@@ -57,7 +57,7 @@ export interface CreatedTable<Row extends object> {
 /** A value of a parameter of SQL. */
 export type SqlValue = string | number | boolean | null;
 
-/** The answer to SQL: rows, their columns, and the versions of the tables that were read, by ID. */
+/** The answer to SQL: rows, their columns, and the versions of the tables that it read, by ID. */
 export interface SqlResult<Row> {
   readonly data: readonly Row[];
   readonly columns: readonly { readonly name: string; readonly type: components['schemas']['ColumnType'] }[];
@@ -66,7 +66,7 @@ export interface SqlResult<Row> {
 
 export class Tablog {
   readonly #transport: Transport;
-  /** Teams, plans, tokens and the log, for the token of an operator. */
+  /** Teams, plans, tokens and the log. Needs the token of an operator. */
   readonly operator: Operator;
 
   constructor(options: TransportOptions) {
@@ -74,26 +74,24 @@ export class Tablog {
     this.operator = new Operator(this.operations);
   }
 
-  /** All operations of the interface, for what this class has no method for. */
+  /** All operations of the interface, for those that have no method here. */
   get operations(): Operations {
     return this.#transport.operations;
   }
 
-  /** Whose the token is, and what it may do. */
+  /** The team of the token, and what the token may do. */
   async token(): Promise<TokenDescription> {
     const { data } = await this.operations.GET('/token');
     return data!.data;
   }
 
-  /** What the team uses of its quotas and rate limits. Not for the token of an app. */
+  /** The team's use of its quotas and rate limits. Not for the token of an app. */
   async usage(): Promise<Usage> {
     const { data } = await this.operations.GET('/usage');
     return data!.data;
   }
 
-  /**
-   * What the team has done in the last hour, as the process that answers has counted it. Not for the token of an app.
-   */
+  /** The team's activity in the last hour, as the process that answers has counted it. Not for the token of an app. */
   async activity(): Promise<Activity> {
     const { data } = await this.operations.GET('/activity');
     return data!.data;
@@ -109,12 +107,12 @@ export class Tablog {
     });
   }
 
-  /** A table by its ID; nothing is asked yet. `Row`: its columns, as `tablog types` prints them. */
+  /** A table by its ID. Sends no request. `Row`: its columns, as `tablog types` prints them. */
   table<Row extends object = AnyRow>(id: string): Table<Row> {
     return new Table(this.#transport, id);
   }
 
-  /** A table by its name. Undefined if there is none; throws TablogError if several have it. */
+  /** A table by its name. Undefined if no table has the name. Throws TablogError if several tables have it. */
   async find<Row extends object = AnyRow>(name: string): Promise<Table<Row> | undefined> {
     const named: TableSummary[] = [];
     for await (const table of this.tables()) if (table.name === name) named.push(table);
@@ -160,14 +158,13 @@ export class Tablog {
     return data as unknown as SqlResult<Row>;
   }
 
-  /** A stash by its ID, which may be any: nothing is asked yet. */
+  /** A stash by any ID. Sends no request. */
   stash(id: string, options: StashOptions = {}): Stash {
     return new Stash(this.#transport, id, options);
   }
 
   /**
-   * Sends a file of an app: creates an upload, sends the bytes, and completes it. The URL of the file is what a row can
-   * hold.
+   * Sends a file of an app: creates an upload, sends the bytes, and completes it. A row can hold the URL of the file.
    */
   upload(app: string, file: FileSource, options: UploadOptions): Promise<UploadedFile> {
     return uploadFile(this.#transport, app, file, options);
@@ -193,7 +190,7 @@ export class Tablog {
     });
   }
 
-  /** A job that a request was answered 202 with. */
+  /** A job by the ID in an answer of 202. */
   job(id: string): Job {
     return new Job(this.operations, id);
   }

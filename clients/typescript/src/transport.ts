@@ -1,4 +1,4 @@
-/** Sends requests until they are answered: those that may be sent again without taking effect twice. */
+/** Sends requests until they are answered. Repeats only requests that cannot take effect twice. */
 import createClient, { type Client } from 'openapi-fetch';
 import pRetry from 'p-retry';
 import { errorOf, notTablog, TablogError, Unreachable } from './errors.ts';
@@ -15,35 +15,35 @@ export interface TransportOptions {
   /** Aborts every request. */
   readonly signal?: AbortSignal;
   /**
-   * How long a request without an answer is tried again, in milliseconds. Default: two minutes, enough for a server to
+   * How long a request without an answer is repeated, in milliseconds. Default: two minutes, enough for a server to
    * restart.
    */
   readonly patienceMs?: number;
   /**
-   * The longest wait for a rate limit, in milliseconds. Default: a minute. What takes longer is thrown. Infinity:
-   * however long it takes.
+   * Maximum wait for a rate limit, in milliseconds. Default: a minute. If the limit takes longer, the error is thrown.
+   * Infinity: waits however long it takes.
    */
   readonly limitWaitMs?: number;
-  /** Makes values of the JSON texts of answers. Default: `JSON.parse`, of which each number is a double. */
+  /** Parses the JSON of answers. Default: `JSON.parse`, which makes every number a double. */
   readonly parseJson?: (text: string) => unknown;
   /** Called with the reason of each retry. */
   readonly onRetry?: (reason: Error) => void;
 }
 
 /**
- * The operations of the interface, typed by its OpenAPI document. Whatever is no success is thrown (TablogError,
+ * The operations of the interface, typed by its OpenAPI document. Every unsuccessful answer is thrown (TablogError,
  * Unreachable).
  */
 export type Operations = Client<paths>;
 
 export interface Transport {
-  /** Answers come whole: one that breaks off is asked for again. */
+  /** Reads whole answers. If an answer breaks off, the request is repeated. */
   readonly operations: Operations;
-  /** Answers come as they are sent: one that breaks off is an error of its reader. */
+  /** Passes answers on as they arrive. If an answer breaks off, its reader gets the error. */
   readonly streaming: Operations;
-  /** Requests go on when the client's signal aborts: what a program leaves behind is cleared away. */
+  /** Requests that continue when the client's signal aborts, to clean up. */
   readonly lasting: Operations;
-  /** Sends bytes to a signed URL, which may be one of S3: without the token. */
+  /** Sends bytes to a signed URL, which may be one of S3, without the token. */
   readonly putSigned: (
     url: string,
     bytes: Blob | Uint8Array<ArrayBuffer>,
@@ -56,24 +56,24 @@ export interface Transport {
 interface Sending {
   /** Whether to read the whole answer. */
   readonly isWhole: boolean;
-  /** Whether the signal of the client aborts it. */
+  /** Whether the request continues when the client's signal aborts. */
   readonly isLasting: boolean;
 }
 
 const delayMinMs = 200;
 const delayMaxMs = 5000;
 
-/** The bounds of a wait for a rate limit, whatever the server says. */
+/** Bounds of the wait for a rate limit, whatever the server says, in milliseconds. */
 const limitMinMs = 1000;
 const limitMaxMs = 3_600_000;
 
-/** How long an attempt may take. */
+/** Maximum time for one attempt, in milliseconds. */
 const attemptMs = 300_000;
 
-/** How long a chunk of a stash may still be on its way once it was aborted. */
+/** How long a chunk of a stash may still be in transit after it was aborted, in milliseconds. */
 const graceMs = 5000;
 
-/** Statuses that a service, or a proxy in front of it, answers while it is unavailable. */
+/** Statuses that a service, or a proxy in front of it, returns while it is unavailable. */
 const passingStatuses: ReadonlySet<number | null> = new Set([502, 503, 504]);
 
 export function openTransport({ url, token, ...options }: TransportOptions): Transport {
@@ -98,7 +98,7 @@ export function openTransport({ url, token, ...options }: TransportOptions): Tra
   };
 }
 
-/** What is to be sent, as often as need be: the body of a `Request` can be sent once. */
+/** A request that can be sent several times. (The body of a `Request` can be sent once.) */
 class Asked {
   readonly url: string;
   readonly method: string;
@@ -122,12 +122,15 @@ class Asked {
     return new URL(this.url).pathname;
   }
 
-  /** A service may still process it after the stash was deleted, and then there is a stash again. */
+  /**
+   * Whether the request is a chunk. A service may still process a chunk after the stash was deleted, and then the stash
+   * exists again.
+   */
   get isChunk(): boolean {
     return this.method === 'PUT' && this.#path.includes('/stashes/');
   }
 
-  /** Whether it takes effect once if it is sent twice. */
+  /** Whether the request takes effect only once even if it is sent twice. */
   get mayRepeat(): boolean {
     return (
       ['GET', 'HEAD', 'DELETE'].includes(this.method) ||
@@ -141,7 +144,7 @@ class Asked {
 
 class Sender {
   readonly #options: Omit<TransportOptions, 'token'>;
-  /** A server that has never answered is probably not there. */
+  /** A server that has never answered probably does not exist. */
   #hasAnswered = false;
 
   constructor(options: Omit<TransportOptions, 'token'>) {
@@ -206,7 +209,7 @@ class Sender {
         signal: isWhole ? AbortSignal.any([abort, AbortSignal.timeout(attemptMs)]) : abort,
       });
       if (!response.ok) throw await errorOf(response, isFirstTry);
-      // Whatever listens at a wrong address answers with a page.
+      // Servers at a wrong address often answer with a page.
       if (response.headers.get('content-type')?.startsWith('text/html')) throw notTablog(response.status);
       if (isWhole && response.body !== null)
         response = wholeOf(await response.arrayBuffer(), response, this.#options.parseJson);
@@ -221,16 +224,16 @@ class Sender {
   }
 }
 
-/** An answer whose bytes have come. */
+/** An answer whose bytes have all arrived. */
 function wholeOf(bytes: ArrayBuffer, response: Response, parse: TransportOptions['parseJson']): Response {
   const whole = new Response(bytes, response);
   if (parse === undefined) return whole;
-  // Whoever reads the answer asks it for JSON only if its length is known.
+  // The reader of an answer reads JSON only if the length is known.
   whole.headers.set('content-length', String(bytes.byteLength));
   return Object.assign(whole, { json: async () => parse(await whole.text()) });
 }
 
-/** Aborts a while after another signal. */
+/** A signal that aborts a while after another signal. */
 function later(signal: AbortSignal): AbortSignal {
   const controller = new AbortController();
   signal.addEventListener('abort', () => setTimeout(() => controller.abort(signal.reason), graceMs), { once: true });

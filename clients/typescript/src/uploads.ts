@@ -1,12 +1,15 @@
-/** Files, from their bytes to their public URL. */
+/** Uploads files and returns their public URLs. */
 import { newKey } from './headers.ts';
 import type { Transport } from './transport.ts';
 
-/** The bytes of a file. A stream is read into memory first: neither browsers nor S3 take a file of unknown length. */
+/**
+ * The bytes of a file. A stream is read into memory first, because neither browsers nor S3 accept a file of unknown
+ * length.
+ */
 export type FileSource = Blob | ReadableStream<Uint8Array> | Uint8Array;
 
 export interface UploadOptions {
-  /** The name that the file is saved under, without a path. */
+  /** The name under which browsers save the file, without a path. */
   readonly fileName: string;
   /** Its media type, such as `image/png`. */
   readonly contentType: string;
@@ -20,12 +23,12 @@ export interface UploadedFile {
   readonly url: string;
 }
 
-/** How long an upload that failed may take to be given up, in milliseconds. */
+/** Maximum time for giving up a failed upload, in milliseconds. */
 const deleteMs = 5000;
 
 /**
- * Creates an upload, sends the file, and completes the upload; if that fails, the upload is given up. Throws
- * TablogError and Unreachable.
+ * Creates an upload, sends the file, and completes the upload. If that fails, gives the upload up. Throws TablogError
+ * and Unreachable.
  */
 export async function uploadFile(
   { operations, lasting, putSigned }: Transport,
@@ -50,7 +53,7 @@ export async function uploadFile(
     });
     return { id: uploadID, url: completed!.data.url };
   } catch (error) {
-    // The failure of the upload is what counts; what could not be given up is over in a day.
+    // Report the failure of the upload. If it cannot be given up, it expires in a day.
     await lasting
       .DELETE('/apps/{appID}/uploads/{uploadID}', { params: { path }, signal: AbortSignal.timeout(deleteMs) })
       .catch(() => undefined);

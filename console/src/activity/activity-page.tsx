@@ -16,7 +16,7 @@ import { QuotaLine, QuotaList } from './quota-line.tsx';
 const askEveryMs = 3000;
 const shownMax = 50;
 
-/** What the service is doing for the team. */
+/** The activity of the service for the team. */
 export function ActivityPage(): ReactElement {
   useTitle('Activity');
   const { who } = useWho();
@@ -24,7 +24,7 @@ export function ActivityPage(): ReactElement {
     <div className="page">
       <h1>Activity</h1>
       {who?.kind === 'team' && who.token.appID !== null && (
-        <p>The token is for the app {who.token.appID}, and so only jobs and files of the app are shown.</p>
+        <p>This token is limited to the app {who.token.appID}. The page shows only jobs and files of that app.</p>
       )}
       <Hour />
       <Quotas />
@@ -43,7 +43,7 @@ function Hour(): ReactElement {
         <>
           <LogState log={activity.log} />
           <Curves minutes={activity.minutes} />
-          <p className="faint">Counted by the process that answers, since {showTime(activity.since)}.</p>
+          <p className="faint">Counts of one process of the service, since {showTime(activity.since)}.</p>
         </>
       )}
     </Part>
@@ -57,21 +57,17 @@ function LogState({
 }): ReactElement {
   return (
     <>
-      {halted !== null && (
-        <Problem>
-          The part of the log with your tables takes no writes: {halted}. An operator has to look at it.
-        </Problem>
-      )}
+      {halted !== null && <Problem>The service accepts no writes to your tables: {halted}. Tell an operator.</Problem>}
       {quarantinedSince !== null && (
         <Problem>
-          Your requests are refused since {showTime(quarantinedSince)}, because one of your events could not be
-          processed. An operator has to look at it.
+          The service has refused your requests since {showTime(quarantinedSince)}, because it could not process one of
+          your events. Tell an operator.
         </Problem>
       )}
       <p>
         {eventsBehind === 0
           ? `Up to date (version ${version}).`
-          : `Version ${version} is shown. ${showCount(eventsBehind, 'event')} still to be processed.`}
+          : `The tables show version ${version}. ${showCount(eventsBehind, 'event')} still to be processed.`}
       </p>
     </>
   );
@@ -153,7 +149,7 @@ function Jobs(): ReactElement {
     <Part title="Jobs of the last 7 days" query={query}>
       {({ data }) =>
         data.length === 0 ? (
-          <p>There is none.</p>
+          <p>No jobs.</p>
         ) : (
           <List
             label="Jobs"
@@ -209,7 +205,7 @@ function Uploads(): ReactElement {
     <Part title="Uploaded files" query={query}>
       {({ data }) =>
         data.length === 0 ? (
-          <p>There is none.</p>
+          <p>No uploaded files.</p>
         ) : (
           <List
             label="Uploads"

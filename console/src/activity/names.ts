@@ -1,4 +1,4 @@
-/** What people call operations and quotas. */
+/** Names of operations and quotas for people. */
 
 export const namesOfOperations: Readonly<Record<string, string>> = {
   createTable: 'Create a table',

@@ -10,19 +10,19 @@ interface QuotaLineProps {
   readonly quota: { readonly used: number; readonly max: number | null };
 }
 
-/** A line of a table: how much is used, and how much may be. */
+/** A line of a table: how much is used, and the limit. */
 export function QuotaLine({
   name,
   title = namesOfQuotas[name] ?? name,
   quota: { used, max },
 }: QuotaLineProps): ReactElement {
-  // A limit is shown exactly, as somebody has set it.
+  // Show a limit with all its digits, as it was set.
   const [show, showLimit] = /bytes/i.test(name) ? [showBytes, formatByteSize] : [showNumber, showNumber];
   return (
     <tr>
       <th scope="row">{title}</th>
       <td className="number">{show(used)}</td>
-      <td className="number">{max === null ? 'any number' : showLimit(max)}</td>
+      <td className="number">{max === null ? 'no limit' : showLimit(max)}</td>
       <td className="wide">
         {max !== null && (
           <meter aria-label={`Share of ${title}`} min={0} max={Math.max(1, max)} high={0.9 * max} value={used} />

@@ -22,19 +22,19 @@ import { describeError, isTokenRefused } from '../ui/describe-error.ts';
 import { Problem } from '../ui/problem.tsx';
 import { Frame } from './frame.tsx';
 
-// The first view needs none of these.
+// Load these only when they are needed: the first view needs none of them.
 const TablePage = lazy(async () => ({ default: (await import('../grid/table-page.tsx')).TablePage }));
 const QueryPage = lazy(async () => ({ default: (await import('../query/query-page.tsx')).QueryPage }));
 const OperatorPages = lazy(async () => ({ default: (await import('../operator/operator-pages.tsx')).OperatorPages }));
 const ActivityPage = lazy(async () => ({ default: (await import('../activity/activity-page.tsx')).ActivityPage }));
 
 /**
- * How long a new tab waits for the answer of another one before it asks the person, in milliseconds. A later answer
- * counts too.
+ * How long a new tab waits for the answer of another tab before it shows the sign-in page, in milliseconds. A later
+ * answer still counts.
  */
 const answerMs = 300;
 
-/** The console: a page to sign in, or the pages of a session. */
+/** The console: the page to sign in, or the pages of a session. */
 export function Console(): ReactElement {
   const [session, setSession] = useState(openSession);
   const [reason, setReason] = useState<string | null>(null);
@@ -61,7 +61,7 @@ export function Console(): ReactElement {
     const joined = joinTabs({
       token: () => token.current,
       onSession: (offered) => {
-        // The first answer counts.
+        // Only the first answer counts.
         token.current = offered;
         begin({ token: offered, isKept: false });
       },
@@ -81,7 +81,7 @@ export function Console(): ReactElement {
       if (linked !== null) setSession(linked);
     };
     const leaving = new AbortController();
-    // The first of them to come, and before the router hears it, which would leave the token in the history.
+    // Listens to whichever event comes first, and before the router, which would leave the token in the history.
     for (const event of ['popstate', 'hashchange'])
       addEventListener(event, follow, { capture: true, signal: leaving.signal });
     return () => leaving.abort();
@@ -101,7 +101,7 @@ function Pages({ token, onEnd, onSignOut }: PagesProps): ReactElement {
   const queries = useMemo(
     () =>
       new QueryClient({
-        // The client tries again by itself.
+        // The client retries by itself.
         defaultOptions: { queries: { retry: false, staleTime: 1000 } },
         queryCache: new QueryCache({
           onError: (error) => {
@@ -131,7 +131,7 @@ function Pages({ token, onEnd, onSignOut }: PagesProps): ReactElement {
   );
 }
 
-/** An operator sees teams and the log; a team its tables. */
+/** The pages of the token's owner: for an operator teams and the log, for a team its tables. */
 function PagesOfToken(): ReactElement {
   const { who, error } = useWho();
   if (error !== null)

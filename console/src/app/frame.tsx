@@ -18,7 +18,7 @@ const pages = {
   ],
 } as const;
 
-/** What is around every page: the way to the others, who asks, and whether the service can be reached. */
+/** The frame of every page: the navigation, the owner of the token, and whether the service can be reached. */
 export function Frame({ children }: { readonly children: ReactNode }): ReactElement {
   const { signOut } = useSession();
   const { who } = useWho();
@@ -58,13 +58,13 @@ export function Frame({ children }: { readonly children: ReactNode }): ReactElem
   );
 }
 
-/** The address after # is that of the page. */
+/** Skips to the content by script, because the part of the address after # names the page. */
 function skipToMain(event: { preventDefault: () => void }): void {
   event.preventDefault();
   document.getElementById('main')!.focus();
 }
 
-/** A page that fails takes no other with it. */
+/** Catches the failure of a page, so that the others go on. */
 class Fence extends Component<{ readonly children: ReactNode }, { readonly error: unknown }> {
   override state = { error: null as unknown };
 
@@ -79,7 +79,7 @@ class Fence extends Component<{ readonly children: ReactNode }, { readonly error
       <div className="page">
         <Problem>This page has failed: {describeError(error)}</Problem>
         <button type="button" onClick={() => location.reload()}>
-          Load it again
+          Reload the page
         </button>
       </div>
     );

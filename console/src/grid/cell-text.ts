@@ -1,4 +1,4 @@
-/** Cells as text: what is shown, copied and typed. */
+/** Cells as text, to show, copy and edit them. */
 import type { ColumnType } from '../../../src/language/values/column-type.ts';
 import { fitToken } from '../../../src/language/values/fit-value.ts';
 import { elementsOf, isExactNumber } from '../../../src/language/values/json-text.ts';
@@ -6,14 +6,14 @@ import { formOfType } from '../tables/type-forms.ts';
 import { keepsDigits, numberOf, parseJson } from '../ui/json-tokens.ts';
 import { numberOfText, shorten } from '../ui/number-of-text.ts';
 
-/** A value as text. Empty cells are the empty text. */
+/** A value as text; empty for an empty cell. */
 export function textOfCell(value: unknown): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /**
- * What was typed, or pasted, as a value of a column of this type; null empties the cell. Throws an Error that says what
+ * The typed or pasted text as a value of a column of this type; null for an empty text. Throws an Error that says what
  * is wrong, also for a value that the service would refuse.
  */
 export function cellOfText(type: string, text: string): unknown {
@@ -44,16 +44,17 @@ function valueOfText(type: string, text: string): unknown {
   }
 }
 
-/** The value of a JSON text. Throws an Error if it is none, or if one of its numbers would become another one. */
+/** The value of a JSON text. Throws an Error if the text is no JSON, or if one of its numbers would change. */
 export function exactJson(text: string): unknown {
   const value = parse(text);
-  // The service makes a text of an integer that no double has; other numbers keep their digits, where a page can.
+  // The service stores an integer that no double has as text. Other numbers keep their digits, if the browser can do
+  // that.
   for (const [token] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g))
     if (!token.startsWith('"') && !(keepsDigits && isExactNumber(token))) numberOfText(token);
   return value;
 }
 
-/** A list in which numbers are texts as they are written, as in a column of texts. */
+/** A list whose numbers become texts with the same digits, as in a column of texts. */
 function listOfTexts(text: string): unknown {
   const value = parse(text);
   if (!Array.isArray(value) || !value.some((item) => numberOf(item) !== null)) return exactJson(text);
@@ -64,7 +65,8 @@ function listOfTexts(text: string): unknown {
 function misfitOf(type: string, text: string): string {
   const form = formOfType(type);
   if (form === null) return `${shorten(text)} does not fit the type ${type}.`;
-  return `${shorten(text)} is no ${form.name}.${form.example === null ? '' : ` Write it as in ${form.example}.`}`;
+  const name = form.article === null ? form.name : `${form.article} ${form.name}`;
+  return `${shorten(text)} is not ${name}.${form.example === null ? '' : ` Write it as in ${form.example}.`}`;
 }
 
 function parse(text: string): unknown {
@@ -75,7 +77,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Whether two values of cells are the same, whatever the order of keys. */
+/** Whether two values of cells are equal, whatever the order of their keys. */
 export function isSameCell(one: unknown, other: unknown): boolean {
   return JSON.stringify(sorted(one ?? null)) === JSON.stringify(sorted(other ?? null));
 }
@@ -90,7 +92,7 @@ function sorted(value: unknown): unknown {
   );
 }
 
-/** The address of a link, if it can be followed without harm. */
+/** The URL of a link; null if it is not safe to follow. */
 export function linkOf(type: string, text: string): string | null {
   if (type === 'emailAddress') return `mailto:${encodeURIComponent(text)}`;
   if (type === 'phoneNumber') return `tel:${text.replaceAll(/[^\d+]/g, '')}`;

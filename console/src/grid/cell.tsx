@@ -2,7 +2,7 @@ import type { CustomCellRendererProps } from 'ag-grid-react';
 import type { ReactElement } from 'react';
 import { linkOf, textOfCell } from './cell-text.ts';
 
-/** A cell as what it is: a picture, a link, a list. The column's type is a parameter of its renderer. */
+/** A cell, shown by the type of its column: a picture, a link, a list. The type is a parameter of the renderer. */
 export function Cell({ value, kind }: CustomCellRendererProps & { readonly kind: string }): ReactElement | null {
   if (value === undefined || value === null) return null;
   if (Array.isArray(value)) {
@@ -20,7 +20,7 @@ export function Cell({ value, kind }: CustomCellRendererProps & { readonly kind:
   return <Scalar kind={kind} text={textOfCell(value)} />;
 }
 
-/** A value as what it is. */
+/** A value, shown by its type. */
 export function Scalar({ kind, text }: { readonly kind: string; readonly text: string }): ReactElement {
   switch (kind) {
     case 'imageURI': {

@@ -1,4 +1,4 @@
-/** Cells on their way to and from other programs: as lines with tabs. */
+/** Copies cells to and from other programs, as lines with tabs. */
 import type { Table } from '../../../clients/typescript/src/index.ts';
 import type { Column } from '../tables/column-types.ts';
 import { textOfCell } from './cell-text.ts';
@@ -12,7 +12,7 @@ interface CopyEvent {
   preventDefault(): void;
 }
 
-/** The most rows that are pasted at once; more are a file. */
+/** Maximum of rows in one paste. Larger tables should be files. */
 const rowsMax = 10_000;
 
 export function writeClipboard(event: CopyEvent, rows: readonly GridRow[], columns: readonly string[]): void {
@@ -20,14 +20,14 @@ export function writeClipboard(event: CopyEvent, rows: readonly GridRow[], colum
   event.clipboardData.setData('text/plain', textOfCells(rows.map((row) => columns.map((id) => textOfCell(row[id])))));
 }
 
-/** The cells by line; none if the clipboard has no text. */
+/** The cells by line; no lines if the clipboard has no text. */
 export function readClipboard(event: CopyEvent): string[][] {
   event.preventDefault();
   return cellsOfText(event.clipboardData.getData('text/plain'));
 }
 
 /**
- * Writes lines of cells over rows as they are seen; lines that have no row (null) become new ones, unless the service
+ * Writes lines of cells over the rows on the screen. A line without a row (null) becomes a new row, unless the service
  * refuses a change. Throws for the first cell that fits no column, before anything is changed.
  */
 export async function pasteRows(
@@ -37,7 +37,7 @@ export async function pasteRows(
   cells: readonly (readonly string[])[],
 ): Promise<RowsWritten & { readonly added: number }> {
   if (cells.length > rowsMax)
-    throw new Error(`These are ${cells.length} rows: paste ${rowsMax} at most, or import them as a file.`);
+    throw new Error(`You pasted ${cells.length} rows. Paste at most ${rowsMax}, or import them as a file.`);
   const rows = rowsOfCells(columns, cells);
   const changes = rows.flatMap((after, index) => (seen[index] ? [{ seen: seen[index], after }] : []));
   const added = rows

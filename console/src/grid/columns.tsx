@@ -1,4 +1,4 @@
-/** The columns of a table, as the grid takes them. */
+/** Column definitions of the grid. */
 import type {
   CellClassParams,
   CellEditorSelectorResult,
@@ -16,10 +16,10 @@ import { filterOptionsOf, isSortable } from './filters.ts';
 import { hasSeveral, isWithin, type Block } from './range.ts';
 import type { GridRow } from './rows-reader.ts';
 
-/** Longer texts are edited in a field of several lines. */
+/** Longer texts are edited in a multi-line field. */
 const shortTextMax = 40;
 
-/** A column of the grid. `range` is the block of cells that is chosen; `valueSetter` takes what was typed. */
+/** A column of the grid. `range`: the selected block of cells. `valueSetter` gets the edited text. */
 export function describeColumn(
   column: Column,
   canWrite: boolean,
@@ -33,12 +33,12 @@ export function describeColumn(
     headerTooltip: `${column.id}: ${kind}`,
     ...headerOf(titleOf(column), kind, canWrite ? <ColumnMenu column={column} onTask={onTask} /> : null),
     suppressHeaderKeyboardEvent: ({ event }) => opensMenu(event),
-    // IDs may have dots in them, which `field` takes for a path.
+    // By a getter, because `field` would take a dot in an ID for a path.
     valueGetter: ({ data }) => data?.[column.id],
     valueFormatter: ({ value }) => textOfCell(value),
     valueSetter,
     equals: (a, b) => textOfCell(a) === textOfCell(b),
-    // Not before it is loaded.
+    // A row cannot be edited before it is loaded.
     editable: ({ data }) => canWrite && data !== undefined,
     useValueFormatterForExport: false,
     cellEditorSelector: (params) => editorOf(kind, params),
@@ -65,7 +65,7 @@ export function describeColumn(
   };
 }
 
-/** The head of a column: its title, and its type below. */
+/** The header of a column: its title, with its type below. */
 export function headerOf(title: string, kind: string, menu: ReactElement | null = null): ColDef {
   return {
     headerName: title,
@@ -94,7 +94,8 @@ function ColumnHead({
 }
 
 /**
- * Editors get text: the grid would make `[object Object]` of JSON. A field of one line would drop the ends of lines.
+ * Gives editors text, because the grid would show JSON as `[object Object]`. Texts with line breaks get a multi-line
+ * editor, because a single-line field would drop them.
  */
 function editorOf(kind: string, { value: cell }: ICellEditorParams<GridRow>): CellEditorSelectorResult {
   const value = textOfCell(cell);
@@ -111,7 +112,7 @@ function editorOf(kind: string, { value: cell }: ICellEditorParams<GridRow>): Ce
     : { component: 'agTextCellEditor', params: { value } };
 }
 
-/** The space bar shows a cell, and does not select its row. */
+/** Keeps the grid from selecting the row: the space bar shows the cell. */
 function isSpace({ event, editing }: SuppressKeyboardEventParams<GridRow>): boolean {
   return event.key === ' ' && !editing;
 }

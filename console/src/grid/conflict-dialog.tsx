@@ -14,7 +14,7 @@ export interface OpenConflict {
   readonly row: Versioned<AnyRow>;
 }
 
-/** Lets somebody choose between their value and the one that somebody else has written meanwhile. */
+/** Asks which value to keep, after somebody else has changed the same cell. */
 export function ConflictDialog({
   conflict: { change, theirs },
   onTheirs,
@@ -49,11 +49,11 @@ export function ConflictDialog({
 export interface OpenMisfit {
   readonly change: CellChange;
   readonly row: Versioned<AnyRow>;
-  /** What the service says. */
+  /** The message of the service. */
   readonly message: string;
 }
 
-/** A value that does not fit the type of its column: the column can take a wider type. */
+/** Offers a wider type for the column after the service has refused a value. */
 export function MisfitDialog({
   misfit: { change, message },
   column,
@@ -85,7 +85,7 @@ export function MisfitDialog({
   );
 }
 
-/** The type that the service gives a column of this type for this value. */
+/** The type that the service gives a column of this type so that the value fits. */
 function widenedBy(type: ColumnType, value: unknown): ColumnType {
   return boundOfKnown(type, classify(JSON.stringify(value), allTypes).natural)!;
 }

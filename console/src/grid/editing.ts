@@ -1,15 +1,15 @@
 import type { GridApi } from 'ag-grid-community';
 
 /**
- * Lets what has changed elsewhere wait while somebody edits: the grid closes the editor of a row that gets new data,
- * and the keys that come then go elsewhere.
+ * Delays changes from elsewhere while somebody edits. The grid closes the editor of a row that gets new data, and would
+ * then send the next keys elsewhere.
  */
 export class Editing {
-  /** How many values are on their way to the service. */
+  /** How many values are being written. */
   #writes = 0;
   readonly #waiting: (() => void)[] = [];
 
-  /** Shows new rows in these places (`to` exclusive): at once, or after the cell that is edited there. */
+  /** Shows new rows in these places (`to` exclusive): at once, or when the cell that is edited there is done. */
   show(grid: GridApi | null, from: number, to: number, show: () => void): void {
     const isEdited =
       grid !== null &&
@@ -20,8 +20,8 @@ export class Editing {
   }
 
   /**
-   * Reads all rows anew: at once, or after what is edited is written. Until then the service would give back what was
-   * there before.
+   * Reads all rows again: at once, or after the edited value is written. Until then the service would return the old
+   * value.
    */
   renew(grid: GridApi, renew: () => void): void {
     if (this.#writes > 0 || grid.getEditingCells().length > 0) this.#waiting.push(renew);
@@ -34,7 +34,7 @@ export class Editing {
     for (const next of this.#waiting.splice(0)) next();
   }
 
-  /** Writes a value; never rejects unless `write` does. */
+  /** Counts a write while it runs. Rejects as `write` does. */
   async during(write: () => Promise<void>): Promise<void> {
     this.#writes += 1;
     try {

@@ -1,4 +1,4 @@
-/** What the grid's filters and sorts mean to the service. */
+/** Translates the grid's filters and sorts for the service. */
 import type { AnyRow, Condition, SortKey } from '../../../clients/typescript/src/index.ts';
 import { textOfType, titleOf, type Column } from '../tables/column-types.ts';
 import { formOfType, needOfType } from '../tables/type-forms.ts';
@@ -7,7 +7,7 @@ import { numberOfText } from '../ui/number-of-text.ts';
 import { isErrorOfType } from '../ui/describe-error.ts';
 import type { View } from './rows-reader.ts';
 
-/** How the grid describes the filter of one column: one condition, or two of them. */
+/** How the grid describes the filter of one column: one condition or two. */
 export type ColumnFilter = OneFilter | { readonly operator: 'AND' | 'OR'; readonly conditions: readonly OneFilter[] };
 
 interface OneFilter {
@@ -19,7 +19,7 @@ interface FilterOption {
   readonly displayKey: string;
   readonly displayName: string;
   readonly numberOfInputs?: 0;
-  /** The grid wants one; the service filters. */
+  /** The grid requires one, but the service filters. */
   readonly predicate: () => true;
 }
 
@@ -50,13 +50,13 @@ const order = (less: string, more: string): FilterOption[] => [
 const truth = [withoutInput('isTrue', 'Is true'), withoutInput('isFalse', 'Is false')];
 const has = [option('has', 'Has')];
 
-/** What a filter can ask of a column, by its type. */
+/** The filter options of a column, by its type. */
 export function filterOptionsOf(type: string): readonly (FilterOption | 'empty')[] {
   if (type.startsWith('array<')) return [...has, ...emptiness];
   switch (type) {
     case 'number':
       return [...equality, ...order('Less', 'More'), ...emptiness];
-    // Only a change takes effect, and so none of these is chosen at first.
+    // The grid reports only changes, so no option may be chosen at first.
     case 'boolean':
       return ['empty', ...truth, ...emptiness];
     case 'date':
@@ -71,18 +71,20 @@ export function filterOptionsOf(type: string): readonly (FilterOption | 'empty')
   }
 }
 
-/** Whether rows can be sorted by a column. */
+/** Whether rows can be sorted by a column of this type. */
 export function isSortable(type: string): boolean {
   return !type.startsWith('array<') && type !== 'json' && type !== 'duration';
 }
 
-/** A minus before the ID of a column sorts downwards, so that an ID which begins with one needs an object. */
+/**
+ * The sort key of a column. A minus before the ID means descending, so an ID that begins with a minus needs an object.
+ */
 function sortKeyOf(column: string, descending: boolean): string | SortKey<string> {
   if (column.startsWith('-')) return { column, descending };
   return descending ? `-${column}` : column;
 }
 
-/** The query of the filters and sorts that the grid has. */
+/** The query for the filters and sorts of the grid. */
 export function viewOf(
   columns: readonly Column[],
   filters: Readonly<Record<string, ColumnFilter>>,
@@ -128,8 +130,8 @@ function comparisonOf({ id: column, type }: Column, { type: op, filter }: OneFil
 }
 
 /**
- * What a person can do about a filter that the service refused, because the value does not fit the column; null for any
- * other error.
+ * What to do about a filter that the service refused because the value does not fit the column; null for any other
+ * error.
  */
 export function describeMisfit(error: unknown, columns: readonly Column[]): string | null {
   if (!isErrorOfType(error, 'column_has_invalid_value')) return null;
@@ -149,7 +151,7 @@ function scalarOf(type: string): string {
   return /^array<(.*)>$/.exec(type)?.[1] ?? type;
 }
 
-/** Why a filter has no exact value; null if all have one, and for texts that the service refuses with a reason. */
+/** Why a filter has no exact value. Null if all have one, and for texts that the service refuses with a reason. */
 export function describeInexact(
   columns: readonly Column[],
   filters: Readonly<Record<string, ColumnFilter>>,
@@ -176,8 +178,8 @@ function reasonOf(scalar: string, text: string): string | null {
 }
 
 /**
- * The typed text as a value of the column. If it is no such value, the text itself is sent, and the service says why it
- * does not fit.
+ * The typed text as a value of the column. If the text is no such value, it is sent as it is, and the service says why
+ * it does not fit.
  */
 function valueOf(type: string, text: string): unknown {
   try {
@@ -187,7 +189,7 @@ function valueOf(type: string, text: string): unknown {
   }
 }
 
-/** Throws an Error for a text that is no number, and for numbers that would become others. */
+/** Throws an Error for a text that is not a number, and for a number that would change. */
 function exactValueOf(scalar: string, text: string): unknown {
   switch (scalar) {
     case 'number':

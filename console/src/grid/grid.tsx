@@ -33,10 +33,10 @@ import { theme } from './theme.ts';
 import { nonce } from '../ui/nonce.ts';
 import { saveCell, type CellChange } from './save-cell.ts';
 
-// The grid begins anew with each object that is another one.
+// Outside of the component, because the grid starts over when it gets a new object.
 const rowSelection = { mode: 'multiRow', headerCheckbox: false, enableClickSelection: false } as const;
 const defaultColDef: ColDef<GridRow> = { minWidth: 80, width: 160, resizable: true };
-/** The page says itself why there are no rows. */
+/** The page itself says why there are no rows. */
 const overlaysOfPage: OverlayType[] = ['noRows', 'noMatchingRows'];
 const rowClassRules: RowClassRules<GridRow> = { loading: ({ data }) => data === undefined };
 
@@ -44,13 +44,13 @@ const blockRows = 500;
 const blocksKept = 12;
 
 export interface GridHandle {
-  /** Shows the rows as they are now. */
+  /** Reads the rows again. */
   readonly refresh: () => void;
-  /** The rows that are selected, as they are shown now. */
+  /** The selected rows, as they are now on the screen. */
   readonly selected: () => readonly SeenRow[];
   /**
-   * Deletes the rows that nobody has changed since they were shown, and reports the result. Deleted rows are no longer
-   * selected. Never rejects.
+   * Deletes those of the rows that nobody has changed since they were shown, and reports the result. Deleted rows are
+   * no longer selected. Never rejects.
    */
   readonly deleteRows: (rows: readonly SeenRow[]) => Promise<void>;
   /** Scrolls to the last row. */
@@ -61,12 +61,12 @@ export interface GridStatus {
   readonly view: View;
   /** How many rows the view has; null while it is unknown. */
   readonly rows: number | null;
-  /** A row on the way to a place that was never reached. */
+  /** The row up to which pages have been read, on the way to a place for the first time; null if none is under way. */
   readonly step: number | null;
   readonly selected: number;
-  /** Whether rows are missing that can be read later. */
+  /** Whether some rows could not be read and can be read later. */
   readonly isMissing: boolean;
-  /** What is wrong with the filters; null if nothing is. */
+  /** What is wrong with the filters; null if nothing is wrong. */
   readonly problem: string | null;
 }
 
@@ -81,7 +81,7 @@ interface GridProps {
   readonly ref: Ref<GridHandle>;
 }
 
-/** The rows of a table, of any number: those that are seen are read. */
+/** The rows of a table of any size. Only the visible rows are read. */
 export function Grid({ table, description, canWrite, onStatus, onWritten, onChanged, ref }: GridProps): ReactElement {
   const notices = useNotices();
   const api = useRef<GridApi<GridRow> | null>(null);
@@ -89,7 +89,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, onChan
   const now = useRef({ description, onStatus });
   now.current = { description, onStatus };
   const seen = useRef<{ readonly rowID: string; readonly row: Promise<Versioned<AnyRow>> } | null>(null);
-  /** Where the block of cells began, if it is more than one, and the block as it is shown. */
+  /** The cell where the selected block begins, if it has more than one cell; and the block that is drawn. */
   const from = useRef<CellPlace | null>(null);
   const range = useRef<Block | null>(null);
   const [conflict, setConflict] = useState<OpenConflict | null>(null);
@@ -149,7 +149,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, onChan
               }
               failCallback();
               now.current.onStatus({ step: null, isMissing: isPassing(error) });
-              // The version that a query began with is gone: begin anew.
+              // The version of the query is gone: start over.
               if (isErrorOfType(error, 'continuation_expired')) refresh();
               else notices.fail(error);
             },
@@ -202,7 +202,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, onChan
     [refresh, table, notices],
   );
 
-  /** Shows what was written before the service has it; what it refuses is taken back. */
+  /** Shows a value before the service has stored it. If the service refuses it, shows the old value again. */
   async function write(
     change: CellChange,
     row: Versioned<AnyRow>,
@@ -263,7 +263,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, onChan
   function onEditingStarted({ data }: CellEditingStartedEvent<GridRow>): void {
     if (data === undefined) return;
     const row = table.row(data.$rowID);
-    // It is looked at when the change is saved.
+    // Errors are handled when the change is saved.
     row.catch(() => undefined);
     seen.current = { rowID: data.$rowID, row };
   }
@@ -271,7 +271,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, onChan
   function onFocused(): void {
     const before = range.current;
     range.current = chosen();
-    // Cells that are drawn anew between two clicks would miss the double click.
+    // Redraw only then: cells that are redrawn between two clicks would miss the double click.
     if (hasSeveral(before) || hasSeveral(range.current)) api.current?.refreshCells({ force: true });
   }
 
@@ -280,12 +280,15 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, onChan
     return cell === null ? null : { row: cell.rowIndex, columnID: cell.column.getColId() };
   }
 
-  /** Shift extends the block from where it began. Before the focus moves: its event comes later than the next key. */
+  /**
+   * With Shift, extends the block from where it began. Runs before the focus moves, because the focus event comes after
+   * the next key.
+   */
   function beforeMove(isExtended: boolean): void {
     from.current = isExtended ? (from.current ?? focused()) : null;
   }
 
-  /** Moves to the first or last column of the row, or of the first or last row of all. */
+  /** Moves to the first or last column, of the row or of the first or last row. */
   function goToEdge(key: 'Home' | 'End', ofAll: boolean): void {
     const grid = api.current!;
     const columnID = shownColumns().at(key === 'End' ? -1 : 0);
@@ -297,7 +300,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, onChan
     grid.setFocusedCell(row, columnID);
   }
 
-  /** The block of cells that somebody has chosen. */
+  /** The selected block of cells. */
   function chosen(): Block | null {
     const place = focused();
     return place === null ? null : blockBetween(from.current ?? place, place, shownColumns());
@@ -310,7 +313,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, onChan
       .filter((id) => columns.some((column) => column.id === id));
   }
 
-  /** The rows in these places (`to` exclusive) as they are seen. Null: some are not loaded. */
+  /** The rows in these places (`to` exclusive), as they are on the screen; null if some are not loaded. */
   function loaded(first: number, to: number): GridRow[] | null {
     const rows = Array.from(
       { length: to - first },
@@ -321,7 +324,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, onChan
     return null;
   }
 
-  /** Says what has come of a write to several rows, and shows them as they are now. */
+  /** Reports the result of a write to several rows, and shows the rows as they are now. */
   function showOutcome(text: string, found: readonly RowConflict[], failure: unknown): void {
     notices.say(text);
     if (failure !== undefined) notices.fail(failure);
@@ -390,7 +393,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, onChan
           const { key, shiftKey, ctrlKey, metaKey, target } = event;
           if (/^(Arrow|Page|Home|End|Tab)/.test(key)) beforeMove(shiftKey && key !== 'Tab');
           if ((key === 'Home' || key === 'End') && !isTyping(target) && focused() !== null) {
-            // The grid would go to another row.
+            // The grid would move to another row.
             event.stopPropagation();
             event.preventDefault();
             goToEdge(key, ctrlKey || metaKey);
@@ -398,7 +401,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, onChan
           }
           const block = canWrite && /^(Delete|Backspace)$/.test(key) && !isTyping(target) ? chosen() : null;
           if (!hasSeveral(block)) return;
-          // The grid would clear the one cell that has the focus.
+          // The grid would clear only the focused cell.
           event.stopPropagation();
           event.preventDefault();
           clear(block);
@@ -485,12 +488,12 @@ function rowIdOf({ data }: { readonly data: GridRow }): string {
   return data.$rowID;
 }
 
-/** A row as it is seen now: later writes change the grid's own object. */
+/** A copy of a row as it is now on the screen, because later writes change the grid's own object. */
 function seenRow(row: GridRow, index: number | null): SeenRow {
   return { place: index === null ? null : index + 1, row: { ...row }, version: versionSeen(row) };
 }
 
-/** Whether somebody types in a cell, a filter or the like. */
+/** Whether the target is a field, such as the editor of a cell or a filter. */
 function isTyping(target: EventTarget): boolean {
   return target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement;
 }

@@ -1,45 +1,45 @@
-/** Writes a row only if nobody else has changed it since the person read it. */
+/** Writes rows only if nobody else has changed them since the person saw them. */
 import type { AnyRow, Table, Version } from '../../../clients/typescript/src/index.ts';
 import { eachInParallel } from '../../../src/language/each-in-parallel.ts';
 import { isErrorOfType } from '../ui/describe-error.ts';
 import { isSameCell } from './cell-text.ts';
 import type { GridRow } from './rows-reader.ts';
 
-/** A row as somebody sees it. */
+/** A row as it is on the screen. */
 export interface SeenRow {
-  /** From 1, as it is shown; null if it is in no place any more. */
+  /** Its place on the screen, from 1; null if it has none any more. */
   readonly place: number | null;
   readonly row: GridRow;
-  /** The version that it was read at. */
+  /** The version at which it was read. */
   readonly version: Version;
 }
 
 export interface RowChange {
   readonly seen: SeenRow;
-  /** The cells that are written; null empties one. Null instead of cells: the row is deleted. */
+  /** The cells to write; a null cell becomes empty. If this is null, the row is deleted. */
   readonly after: AnyRow | null;
 }
 
-/** A row that this did not write, because somebody else changed the same cells first. */
+/** A row that was not written, because somebody else had changed the same cells. */
 export interface RowConflict extends RowChange {
-  /** The row as it is now; null: somebody else has deleted it. */
+  /** The row as it is now; null if somebody else has deleted it. */
   readonly now: GridRow | null;
 }
 
 export interface RowsWritten {
-  /** IDs of the rows that were written. */
+  /** IDs of the written rows. */
   readonly written: readonly string[];
   /** In the order of the changes. */
   readonly conflicts: readonly RowConflict[];
-  /** Why the rest was not tried; undefined if all was. */
+  /** The error that stopped the rest; undefined if all rows were tried. */
   readonly failure: unknown;
 }
 
 const parallel = 6;
 
 /**
- * Writes each row with the If-Match of the version that is seen. A conflict keeps no other row from being written;
- * another refusal ends it. Never rejects.
+ * Writes each row with an If-Match of its version on the screen. A conflict does not keep other rows from being
+ * written; any other refusal stops the rest. Never rejects.
  */
 export async function writeRows(table: Table, changes: readonly RowChange[]): Promise<RowsWritten> {
   const written: string[] = [];
@@ -63,8 +63,8 @@ export async function writeRows(table: Table, changes: readonly RowChange[]): Pr
 }
 
 /**
- * Resolves to the conflict if there is one. Cells that others have changed, and this does not write, are none. Throws
- * what the service refuses.
+ * Resolves with the conflict, if there is one. Changes by others to cells that this does not write are no conflict.
+ * Throws if the service refuses the write for another reason.
  */
 async function writeRow(table: Table, { seen, after }: RowChange): Promise<RowConflict | null> {
   const rowID = seen.row.$rowID;
@@ -80,7 +80,7 @@ async function writeRow(table: Table, { seen, after }: RowChange): Promise<RowCo
       if (isErrorOfType(error, 'row_not_found')) return null;
       throw error;
     });
-    // What was to be deleted is gone.
+    // The row to delete is already gone.
     if (known === null && after === null) return null;
     if (known === null) return { seen, after, now: null };
     if (changedCells(seen.row, known.data, after).length > 0) return { seen, after, now: known.data };
@@ -89,7 +89,8 @@ async function writeRow(table: Table, { seen, after }: RowChange): Promise<RowCo
 }
 
 /**
- * IDs of the columns in which a row is no longer as it was seen: of those that are written; of all if it is deleted.
+ * IDs of the columns whose cells differ from those on the screen: of the written columns, or of all columns if the row
+ * is deleted.
  */
 export function changedCells(seen: GridRow, now: GridRow, after: AnyRow | null): string[] {
   const columns = after === null ? [...new Set([...Object.keys(seen), ...Object.keys(now)])] : Object.keys(after);

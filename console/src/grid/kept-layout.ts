@@ -1,4 +1,4 @@
-/** The order of the columns of tables, and how they are sorted, kept for this tab until somebody signs out. */
+/** Keeps the column order and the sort of tables for this tab, until the person signs out. */
 import type { GridState, StateUpdatedEvent } from 'ag-grid-community';
 import type { Column } from '../tables/column-types.ts';
 
@@ -11,10 +11,10 @@ interface Layout {
 /** `endSession` removes all keys that begin with `tablog.`. */
 const key = 'tablog.layouts';
 const tablesMax = 20;
-/** A longer layout is not kept: a browser keeps some millions of characters for all of them. */
+/** A longer layout is not kept, because a browser keeps only some millions of characters for all layouts. */
 const charactersMax = 100_000;
 
-/** How the grid of a table begins: as it was left in this tab. Null: as the table comes. */
+/** The initial state of a table's grid: its last state in this tab. Null: the default state. */
 export function initialStateOf(tableID: string, columns: readonly Column[]): GridState | null {
   const layout = new Map(readAll()).get(tableID);
   if (layout === undefined) return null;
@@ -26,7 +26,7 @@ export function initialStateOf(tableID: string, columns: readonly Column[]): Gri
   };
 }
 
-/** Keeps the order and the sort if one of them has changed. */
+/** Keeps the column order and the sort if one of them has changed. */
 export function keepState(tableID: string, { state, sources }: StateUpdatedEvent): void {
   if (!sources.includes('columnOrder') && !sources.includes('sort')) return;
   const sort = state.sort?.sortModel.map(({ colId, sort: direction }) => ({ colId, sort: direction })) ?? [];

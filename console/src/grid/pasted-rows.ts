@@ -1,12 +1,12 @@
-/** Pasted cells as values of columns. */
+/** Turns pasted cells into values of columns. */
 import type { AnyRow } from '../../../clients/typescript/src/index.ts';
 import { textOfType, titleOf, type Column } from '../tables/column-types.ts';
 import { showCount } from '../ui/format.ts';
 import { cellOfText } from './cell-text.ts';
 
 /**
- * The values of pasted lines. Throws an Error that names the line, from 1, of the first cell that fits no column; cells
- * behind the last column may be empty.
+ * The values of pasted lines. Throws an Error that names the line, from 1, of the first cell that fits no column. Cells
+ * after the last column must be empty.
  */
 export function rowsOfCells(columns: readonly Column[], lines: readonly (readonly string[])[]): AnyRow[] {
   const isWide = lines.some((cells) => cells.length > 1);

@@ -1,4 +1,4 @@
-/** A block of cells: from the cell where it began to the one that has the focus. */
+/** A selected block of cells: from the cell where the selection began to the focused one. */
 
 export interface CellPlace {
   readonly row: number;
@@ -8,11 +8,11 @@ export interface CellPlace {
 export interface Block {
   readonly top: number;
   readonly bottom: number;
-  /** IDs of columns, in the order in which they are shown. */
+  /** IDs of columns, in the order on the screen. */
   readonly columns: readonly string[];
 }
 
-/** The block between two cells. `shown`: the columns in the order in which they are shown. */
+/** The block between two cells. `shown`: the columns in the order on the screen. */
 export function blockBetween(from: CellPlace, to: CellPlace, shown: readonly string[]): Block {
   const [a, b] = [shown.indexOf(from.columnID), shown.indexOf(to.columnID)];
   return {
@@ -26,7 +26,7 @@ export function isWithin({ top, bottom, columns }: Block, { row, columnID }: Cel
   return row >= top && row <= bottom && columns.includes(columnID);
 }
 
-/** Whether it is more than one cell: only such a block is shown. */
+/** Whether the block has more than one cell. Only such a block is drawn. */
 export function hasSeveral(block: Block | null): block is Block {
   return block !== null && (block.top !== block.bottom || block.columns.length > 1);
 }

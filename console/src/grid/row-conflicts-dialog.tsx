@@ -5,10 +5,10 @@ import { showCount, showNumber } from '../ui/format.ts';
 import { textOfCell } from './cell-text.ts';
 import { changedCells, type RowConflict } from './guarded-rows.ts';
 
-/** The most rows that are listed. */
+/** Maximum of rows in the list. */
 const listedMax = 500;
 
-/** Shows the rows that were not written, and what somebody else has written there meanwhile. */
+/** Lists the rows that were not written, with the changes that somebody else has made. */
 export function RowConflictsDialog({
   conflicts,
   columns,
@@ -24,7 +24,7 @@ export function RowConflictsDialog({
       title={`${showCount(conflicts.length, 'row was', 'rows were')} not ${isDeletion ? 'deleted' : 'changed'}`}
       onClose={onClose}
     >
-      <p>Somebody else has changed them since they were shown here. What they have written is kept.</p>
+      <p>Somebody else has changed these rows since this page showed them. Their changes are kept.</p>
       <div className="scroller" role="region" aria-label="Rows that somebody else has changed" tabIndex={0}>
         <table className="list">
           <thead>
@@ -49,7 +49,9 @@ export function RowConflictsDialog({
   );
 }
 
-/** A line for each cell that was not written or, where the row was to be deleted, for each that has changed. */
+/**
+ * One line for each cell that was not written. If the row was to be deleted, one line for each cell that has changed.
+ */
 function linesOf({ seen, after, now }: RowConflict, columns: readonly Column[], isDeletion: boolean): ReactElement[] {
   const ids = after === null ? changedCells(seen.row, now!, null) : Object.keys(after);
   return ids.map((id) => {

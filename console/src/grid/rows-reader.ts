@@ -1,4 +1,7 @@
-/** Reads the rows of a table, or of a query, from any place on: the interface goes from page to page. */
+/**
+ * Reads the rows of a table or a query from any place. The interface has only pages, each with a continuation to the
+ * next.
+ */
 import type {
   AnyRow,
   Condition,
@@ -20,7 +23,8 @@ export interface View {
 const versions = new WeakMap<GridRow, Version>();
 
 /**
- * The version of the table that a row was read at: good for `ifMatch` of that row. Throws if it was read by no reader.
+ * The version of the table at which a row was read, for the `ifMatch` of that row. Throws if no reader has read the
+ * row.
  */
 export function versionSeen(row: GridRow): Version {
   const version = versions.get(row);
@@ -28,28 +32,28 @@ export function versionSeen(row: GridRow): Version {
   return version;
 }
 
-/** The row with another cell, as it is shown before it is read anew. Its version stays that which was read. */
+/** The row with another cell, to show before the row is read again. The version stays the one at which it was read. */
 export function withCell(row: GridRow, columnID: string, value: unknown): GridRow {
   const changed = { ...row, [columnID]: value };
   versions.set(changed, versionSeen(row));
   return changed;
 }
 
-/** The most rows of a page: the way to a place that was never reached is made of such. */
+/** Maximum of rows in a page. A place that was never reached is approached in steps of this size. */
 const stepRows = 10_000;
 
 /**
- * A view of a table. It remembers where pages go on, so that each place it has reached is one request away. Pages of a
- * query are all of one version; those of the table itself are of its present one.
+ * A view of a table. It remembers continuations, so that each place that it has reached is one request away. All pages
+ * of a query show one version; pages of the table itself show the present one.
  */
 export class RowsReader {
   readonly #table: Table;
   readonly #view: View;
-  /** How the rows from an index on are asked for. */
+  /** The continuations by the index of their first row. */
   #places = new Map<number, string | undefined>([[0, undefined]]);
   /** The number of rows of a query; null while it is unknown. */
   count: number | null = null;
-  /** What says where the second row begins, and how many rows there were, when the places began to be remembered. */
+  /** The continuation of the second row, and the number of rows, when the first place was remembered. */
   #mark: string | undefined;
   #rows = 0;
   #turn: Promise<unknown> = Promise.resolve();
@@ -68,8 +72,8 @@ export class RowsReader {
   }
 
   /**
-   * Rows from an index on: as many as there are, up to `count`. One call after the other. Calls `onStep` with each
-   * index on the way there.
+   * Reads up to `count` rows from an index on. Calls run one after the other. Calls `onStep` with each index on the way
+   * there.
    */
   read(start: number, count: number, onStep: (index: number) => void): Promise<GridRow[]> {
     const result = this.#turn.then(() => this.#read(start, count, onStep));
@@ -78,8 +82,8 @@ export class RowsReader {
   }
 
   /**
-   * After a change of the table. The places of a query are of an old version. Those of the table itself stay good,
-   * unless its rows were replaced, or have become fewer. `rows`: how many it has now.
+   * Call it after a change of the table. The places of a query belong to an old version. The places of the table itself
+   * stay valid, unless its rows were replaced or have become fewer. `rows`: how many rows it has now.
    */
   renew(rows: number): Promise<void> {
     const result = this.#turn.then(() => this.#renew(rows));
@@ -88,7 +92,7 @@ export class RowsReader {
   }
 
   async #renew(rows: number): Promise<void> {
-    // It names the generation of the rows that it goes on in.
+    // A continuation names the generation of its rows.
     const mark = this.isQuery ? undefined : (await this.#table.rows({ limit: 1 }).page()).continuation;
     const isSame = mark !== undefined && mark === this.#mark && rows >= this.#rows;
     [this.#mark, this.#rows] = [mark, rows];
@@ -112,7 +116,7 @@ export class RowsReader {
     return rows;
   }
 
-  /** The last place before an index that is known. */
+  /** The last known place before an index. */
   #nearest(index: number): number {
     let nearest = 0;
     for (const place of this.#places.keys()) if (place <= index && place > nearest) nearest = place;

@@ -1,4 +1,4 @@
-/** Changes a cell only if nobody has changed it since it was seen. */
+/** Writes a cell only if nobody has changed it since the person saw it. */
 import type { AnyRow, Table, Version, Versioned } from '../../../clients/typescript/src/index.ts';
 import { isErrorOfType } from '../ui/describe-error.ts';
 import { isSameCell } from './cell-text.ts';
@@ -14,16 +14,15 @@ interface Conflict {
 export interface CellChange {
   readonly rowID: string;
   readonly columnID: string;
-  /** As it was seen. */
+  /** The value on the screen. */
   readonly before: unknown;
-  /** Null empties it. */
+  /** The new value; null empties the cell. */
   readonly after: unknown;
 }
 
 /**
- * Patches a row with If-Match. Changes of other cells of the row are no conflict: then it tries again with the new
- * version. `seen`: the row when the change began. Resolves to the conflict if there is one. Throws what the service
- * refuses.
+ * Patches a row with If-Match. If only other cells of the row have changed, tries again with the new version. `seen`:
+ * the row when the edit began. Resolves with the conflict, if there is one. Throws if the service refuses the change.
  */
 export async function saveCell(
   table: Table,

@@ -1,11 +1,11 @@
 /**
- * Cells as lines with tabs between them, as Excel, LibreOffice and Google Sheets give them to other programs and take
- * them. A cell with a tab, the end of a line or a quote may stand in quotes, with its own quotes doubled.
+ * Cells as lines with tabs, the form in which Excel, LibreOffice and Google Sheets exchange them. A cell with a tab, a
+ * line break or a quote may be in quotes, with its own quotes doubled.
  */
 
 /**
- * The cells by line. A cell that begins with a quote is a quoted one only if a quote ends it; else all of its quotes
- * are text, as programs write a cell without tabs and line ends. No lines if the text is empty.
+ * The cells by line; no lines if the text is empty. A cell that begins with a quote is a quoted cell only if a quote
+ * ends it. Otherwise its quotes are text, because programs write a cell without tabs and line breaks so.
  */
 export function cellsOfText(text: string): string[][] {
   if (text === '') return [];
@@ -22,21 +22,21 @@ export function cellsOfText(text: string): string[][] {
     lines.push(line);
     line = [];
     at = end + (text.startsWith('\r\n', end) ? 2 : 1);
-    // The end of the last line begins no other line.
+    // The end of the last line begins no further line.
     if (at >= text.length) return lines;
   }
 }
 
-/** Lines of cells as a text, which `cellsOfText` reads as the same cells. */
+/** Lines of cells as a text that `cellsOfText` reads back. */
 export function textOfCells(lines: readonly (readonly string[])[]): string {
   const text = lines
     .map((line) => line.map((cell) => (/[\t\r\n"]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join('\t'))
     .join('\n');
-  // Without an end, a last line of one empty cell would be none.
+  // Without a line end, a last line with one empty cell would get lost.
   return lines.at(-1)?.join('\t') === '' ? `${text}\n` : text;
 }
 
-/** The index after the quote that ends the cell; null if none does. */
+/** The index after the closing quote of the cell; null if there is none. */
 function endOfQuoted(text: string, start: number): number | null {
   for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 2)) {
     if (text[at + 1] === '"') continue;

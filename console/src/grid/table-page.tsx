@@ -13,10 +13,10 @@ import { useNotices } from '../ui/notices.tsx';
 import type { SeenRow } from './guarded-rows.ts';
 import { Grid, type GridHandle, type GridStatus } from './grid.tsx';
 
-/** How often the table is asked for its version, in milliseconds. */
+/** Interval between requests for the version of the table, in milliseconds. */
 const askEveryMs = 2000;
 
-/** A table: its rows, and what can be done with it. */
+/** The page of a table: its rows and its actions. */
 export function TablePage({ tableID }: { readonly tableID: string }): ReactElement {
   const { tablog } = useSession();
   const [, goTo] = useLocation();
@@ -32,7 +32,7 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
     isMissing: false,
     problem: null,
   });
-  /** The rows that are to be deleted, as they were seen when that was chosen. */
+  /** The rows to delete, as they were on the screen when the person chose to delete them. */
   const [deleting, setDeleting] = useState<readonly SeenRow[]>([]);
   const canWrite = useCanWrite();
   const version = useQuery({
@@ -47,7 +47,7 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
     [],
   );
 
-  // What has changed elsewhere shows without a reload.
+  // Show changes of others without a reload.
   const shown = useRef<string | undefined>(undefined);
   useEffect(() => {
     if (version.data === undefined || description.data === undefined) return;
@@ -56,7 +56,7 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
     if (isNews) void description.refetch().then(() => grid.current?.refresh());
   }, [version.data, description.data]);
 
-  // What could not be read is read once the service answers again.
+  // When the service answers again, read the rows that could not be read.
   useEffect(() => {
     if (version.data === undefined) return;
     if (description.isError) void description.refetch();
@@ -65,7 +65,7 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
     grid.current?.refresh();
   }, [version.dataUpdatedAt]);
 
-  // The answer to a HEAD has no text that says what is not there.
+  // Ask with GET if the HEAD fails, because the answer to a HEAD has no message.
   useEffect(() => {
     if (isNotThere(version.error)) void description.refetch();
   }, [version.errorUpdatedAt]);
@@ -86,8 +86,8 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
       grid.current?.refresh();
       notices.say(
         status.view.filter === undefined
-          ? 'A row was added. The rows are sorted: it is where empty cells belong.'
-          : 'A row was added at the end of the table. The filter shows it only if empty cells meet it.',
+          ? 'A row was added. Because the rows are sorted, it is among the empty cells.'
+          : 'A row was added at the end of the table. The filter hides it unless empty cells match.',
       );
     } catch (error) {
       notices.fail(error);
@@ -153,7 +153,7 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
             ? `${status.rows === null ? '…' : showNumber(status.rows)} of ${showCount(rows, 'row')}`
             : showCount(rows, 'row')}
         </span>
-        {status.step !== null && <span>Going on from row {showNumber(status.step)} …</span>}
+        {status.step !== null && <span>Reading on from row {showNumber(status.step)} …</span>}
         <span>Version {version.data?.slice(1, -1) ?? '…'}</span>
         {version.isError && <span className="problem">{describeError(version.error)} Trying again …</span>}
       </p>
@@ -167,14 +167,14 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
             void grid.current!.deleteRows(deleting);
           }}
         >
-          <p>They cannot be brought back.</p>
+          <p>This cannot be undone.</p>
         </ConfirmDialog>
       )}
     </div>
   );
 }
 
-/** A page in the place of a table that cannot be shown. */
+/** The page of a table that cannot be shown. */
 function NoTable({ text }: { readonly text: string }): ReactElement {
   return (
     <div className="page">

@@ -1,4 +1,4 @@
-/** What all grids have in common. */
+/** Settings of all grids. */
 import { AllCommunityModule, ModuleRegistry, themeQuartz } from 'ag-grid-community';
 
 ModuleRegistry.registerModules([AllCommunityModule]);

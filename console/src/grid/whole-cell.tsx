@@ -12,16 +12,16 @@ interface Shown {
 }
 
 interface WholeCell {
-  /** For the grid. */
+  /** Handlers for the grid. */
   readonly listeners: {
     readonly onCellKeyDown: (event: CellKeyDownEvent | FullWidthCellKeyDownEvent) => void;
     readonly onCellDoubleClicked: (event: CellDoubleClickedEvent) => void;
   };
-  /** The cell that is shown, if one is. */
+  /** The dialog with the cell; null while it is closed. */
   readonly dialog: ReactElement | null;
 }
 
-/** Shows a cell in full: by the space bar and, where nothing can be edited, by Enter and by a double click. */
+/** Shows a cell in full: with the space bar and, if nothing can be edited, with Enter and with a double click. */
 export function useWholeCell(canEdit: boolean): WholeCell {
   const [shown, setShown] = useState<Shown | null>(null);
 
@@ -37,8 +37,8 @@ export function useWholeCell(canEdit: boolean): WholeCell {
     listeners: {
       onCellKeyDown: (event) => {
         const key = event.event as KeyboardEvent;
-        // The grid tells of a key some time after it was pressed. The editor that it was typed in may be closed by
-        // then, so what counts is where it was pressed.
+        // The grid reports a key some time after it was pressed. By then the editor may be closed, so the target of the
+        // key event decides.
         const isOnCell = (key.target as Element).matches('.ag-cell, .ag-cell a');
         if (
           !('value' in event) ||

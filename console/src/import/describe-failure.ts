@@ -3,10 +3,10 @@ import { MalformedFile } from '../../../clients/file-import/malformed-file.ts';
 import { describeError, isErrorOfType } from '../ui/describe-error.ts';
 import type { Failure } from './messages.ts';
 
-/** Where the service says which row it means: by chunk, which nobody has seen. */
+/** The place in a message of the service. It names a chunk, which the person has not seen. */
 const placeInChunk = /^(?:chunk \w+[,:] *)?(?:rows|header)\[\d+\](?:: |\.)?/;
 
-/** Why a file was not read or imported. `isCanceled`: whether somebody has stopped it. */
+/** Why a file was not read or imported. `isCanceled`: whether the person has stopped the import. */
 export function describeFailure(error: unknown, isCanceled: boolean): Failure {
   if (error instanceof MalformedFile) {
     return {
@@ -20,14 +20,14 @@ export function describeFailure(error: unknown, isCanceled: boolean): Failure {
   if (error instanceof OutcomeUnknown) {
     return {
       line: null,
-      text: `Whether the rows were imported is not known. Look at the table. ${isCanceled ? '' : describeError(error.cause)}`.trim(),
+      text: `It is unknown whether the rows were imported. Check the table. ${isCanceled ? '' : describeError(error.cause)}`.trim(),
       isCanceled: false,
     };
   }
   if (isErrorOfType(error, 'precondition_failed'))
     return {
       line: null,
-      text: 'Somebody else has changed the table since it was shown here. Nothing was imported.',
+      text: 'Somebody else has changed the table since this page showed it. Nothing was imported.',
       isCanceled,
       isConflict: true,
     };

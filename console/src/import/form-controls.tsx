@@ -6,11 +6,11 @@ import { delimiterTitles } from './reading-choices.ts';
 interface FormControlsProps {
   readonly draft: FormDraft;
   readonly onChange: (changes: Partial<FormDraft>) => void;
-  /** What was recognised between the cells; null while it is unknown. */
+  /** The detected separator; null while it is unknown. */
   readonly recognised: string | null;
 }
 
-/** The controls for the form of a CSV or TSV file that most people need. */
+/** Controls for the form of a CSV or TSV file: those that most people need. */
 export function MainFormControls({ draft, onChange, recognised }: FormControlsProps): ReactElement {
   const isListed = draft.delimiter === '' || delimiterTitles.some(([value]) => value === draft.delimiter);
   const [isOther, setOther] = useState(!isListed);
@@ -25,7 +25,7 @@ export function MainFormControls({ draft, onChange, recognised }: FormControlsPr
       <label>
         Separator
         <select value={isOther ? 'other' : draft.delimiter} onChange={({ target }) => choose(target.value)}>
-          <option value="">{recognised === null ? 'as recognised' : `as recognised: ${titleOf(recognised)}`}</option>
+          <option value="">{recognised === null ? 'detected' : `detected: ${titleOf(recognised)}`}</option>
           {delimiterTitles.map(([value, title]) => (
             <option key={value} value={value}>
               {title}
@@ -66,7 +66,7 @@ export function MainFormControls({ draft, onChange, recognised }: FormControlsPr
   );
 }
 
-/** The other controls for the form of a file. */
+/** The further controls for the form of a file. */
 export function MoreFormControls({ draft, onChange }: Omit<FormControlsProps, 'recognised'>): ReactElement {
   const set = countFurther(draft);
   return (

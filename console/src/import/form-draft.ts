@@ -1,18 +1,18 @@
-/** What a person says of the form of a file, as the controls hold it. */
+/** The form of a file, as the person enters it in the controls. */
 import { skipLinesMax, type DelimitedForm } from '../../../src/language/formats/delimited-form.ts';
 import { dateFormats, type DateFormat } from '../../../src/language/values/date-format.ts';
 import { conflictIn, isMark } from '../../../src/language/formats/dialect.ts';
 import type { ColumnType } from '../../../src/language/values/column-type.ts';
 import { numberOfText } from '../ui/number-of-text.ts';
 
-/** Texts are as somebody types them; the empty text stands for what a plain file has. */
+/** Texts are as typed. An empty text stands for the default. */
 export interface FormDraft {
   readonly header: 'present' | 'absent';
-  /** `''`: as the first lines say. */
+  /** `''`: detected from the first lines. */
   readonly delimiter: string;
   readonly decimal: '' | '.' | ',';
   readonly dateFormat: '' | DateFormat;
-  /** Texts that mean empty, with commas between them. */
+  /** Texts that mean empty, separated by commas. */
   readonly nulls: string;
   readonly quote: string;
   readonly escape: string;
@@ -39,7 +39,7 @@ export const plainDraft: FormDraft = {
   types: {},
 };
 
-/** The controls that are not always in sight. */
+/** The controls under "More options". */
 const further = [
   'dateFormat',
   'nulls',
@@ -51,12 +51,12 @@ const further = [
   'renamesDuplicates',
 ] as const satisfies readonly (keyof FormDraft)[];
 
-/** How many of the controls that are not always in sight say something. */
+/** How many controls under "More options" differ from their defaults. */
 export function countFurther(draft: FormDraft): number {
   return further.filter((name) => draft[name] !== plainDraft[name]).length;
 }
 
-/** The controls of marks, by parameter. */
+/** The labels of controls for single characters, by parameter. */
 const markControls = {
   delimiter: 'Separator',
   quote: 'Quotes around cells',
@@ -65,8 +65,8 @@ const markControls = {
 } as const;
 
 /**
- * The form that was said. Throws an Error that says which control has a text that it does not take.
- * @param usual what separates cells if nobody says it
+ * The form that the controls describe. Throws an Error that names the control with an invalid text.
+ * @param usual the separator if none is chosen
  */
 export function formOfDraft(draft: FormDraft, usual: ',' | '\t'): DelimitedForm {
   const nulls = nullsOf(draft.nulls);
@@ -90,7 +90,7 @@ export function formOfDraft(draft: FormDraft, usual: ',' | '\t'): DelimitedForm 
   return form;
 }
 
-/** The draft with what a form adds to it. */
+/** The draft with the changes of a form. */
 export function withForm(
   draft: FormDraft,
   { null: nulls = [], decimal, dateFormat }: Pick<DelimitedForm, 'null' | 'decimal' | 'dateFormat'>,
@@ -103,7 +103,7 @@ export function withForm(
   };
 }
 
-/** The date formats, each as the same day written in it. */
+/** The date formats, each with the same day as an example. */
 export const dateFormatTitles: readonly (readonly [value: DateFormat, title: string])[] = dateFormats.map((format) => [
   format,
   format.replace('d', '31').replace('m', '12').replace('y', '2024'),
@@ -117,7 +117,7 @@ function nullsOf(text: string): string[] {
 }
 
 function markOf(name: keyof typeof markControls, text: string): string {
-  if (!isMark(text)) throw new Error(`${markControls[name]}: one character is needed.`);
+  if (!isMark(text)) throw new Error(`${markControls[name]}: must be one character.`);
   return text;
 }
 
@@ -128,8 +128,8 @@ function linesOf(text: string): number {
   } catch (error) {
     throw new Error(`Lines before the header: ${(error as Error).message}`, { cause: error });
   }
-  if (!Number.isSafeInteger(lines) || lines < 0) throw new Error('Lines before the header: a whole number is needed.');
+  if (!Number.isSafeInteger(lines) || lines < 0) throw new Error('Lines before the header: must be a whole number.');
   if (lines > skipLinesMax)
-    throw new Error(`Lines before the header: at most ${skipLinesMax.toLocaleString('en')} can be passed over.`);
+    throw new Error(`Lines before the header: at most ${skipLinesMax.toLocaleString('en')} can be skipped.`);
   return lines;
 }

@@ -12,7 +12,7 @@ import type { Failure, ImportOutcome } from './messages.ts';
 
 interface ImportDialogProps {
   readonly file: File;
-  /** The table that is shown; null if none is. */
+  /** The table on the screen; null if there is none. */
   readonly tableID: string | null;
   readonly onClose: () => void;
 }
@@ -23,7 +23,7 @@ interface Finished {
   readonly ms: number;
 }
 
-/** A file from its choice to its rows: how it is to be read, how far the import is, and what has come of it. */
+/** Imports a file: asks how to read it, shows the progress, then the result. */
 export function ImportDialog({ file, tableID, onClose }: ImportDialogProps): ReactElement {
   const { token } = useSession();
   const queries = useQueryClient();
@@ -41,7 +41,7 @@ export function ImportDialog({ file, tableID, onClose }: ImportDialogProps): Rea
     return () => removeEventListener('beforeunload', warn);
   }, [isRunning]);
 
-  // The session may end while it runs.
+  // The session may end while the import runs.
   useEffect(() => () => current.current?.cancel(), []);
 
   async function run({ name, ...request }: Wanted): Promise<void> {
@@ -65,7 +65,7 @@ export function ImportDialog({ file, tableID, onClose }: ImportDialogProps): Rea
       const why =
         error instanceof ImportFailed ? error.failure : { line: null, text: describeError(error), isCanceled: false };
       if (why.isCanceled) {
-        notices.say('The import was canceled. Nothing of the file was imported.');
+        notices.say('The import was canceled. No rows were imported.');
         onClose();
       } else {
         setFailure(why);

@@ -18,16 +18,16 @@ import { formOfDraft, plainDraft, withForm, type FormDraft } from './form-draft.
 import { encodings, formatTitles, guessFormat, tableNameOf } from './reading-choices.ts';
 import { usePreview } from './use-preview.ts';
 
-/** What is asked for: how the file is read, and the table with its name. */
+/** The person's choices: how to read the file, and the table with its name. */
 export interface Wanted extends Omit<ImportRequest, 'file' | 'url' | 'token'> {
   readonly name: string;
 }
 
 interface ImportFormProps {
   readonly file: File;
-  /** The table that is shown; null if none is. */
+  /** The table on the screen; null if there is none. */
   readonly tableID: string | null;
-  /** Why the last attempt has failed. */
+  /** Why the last attempt failed. */
   readonly failure: Failure | null;
   readonly onImport: (wanted: Wanted) => void;
   readonly onClose: () => void;
@@ -35,7 +35,7 @@ interface ImportFormProps {
 
 type TargetKind = ImportTarget['kind'];
 
-/** Asks where the rows of a file go and how it is read, and shows its first rows. */
+/** Asks where the rows go and how to read the file, and shows the first rows. */
 export function ImportForm({ file, tableID, failure, onImport, onClose }: ImportFormProps): ReactElement {
   const { tablog } = useSession();
   const tables = useQuery({ queryKey: ['tables'], queryFn: () => tablog.tables().toArray() });
@@ -61,7 +61,7 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
   };
   const preview = usePreview(file, said.problem === null ? reading : null);
   const target = useTarget(kind === 'create' ? '' : chosen);
-  /** The table that the last attempt was to write into. */
+  /** The target table of the last attempt. */
   const [tried, setTried] = useState<string | null>(null);
   const isConflict = kind === 'overwrite' && failure?.isConflict === true && tried === chosen;
   const problem = preview.failure ?? (failure?.isConflict === true && !isConflict ? null : failure);
@@ -93,7 +93,7 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
     if (kind === 'create' || target.data === undefined) return;
     const seen = target.data;
     setTried(seen.id);
-    // Where others write all the time, the second click replaces whatever is there.
+    // If others write all the time, the second click replaces whatever is there.
     const ifMatch = kind === 'overwrite' && !isConflict ? (`"${seen.version}"` as Version) : undefined;
     const form = {
       ...said.form,
@@ -181,7 +181,7 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
             <select value={onSchemaError} onChange={(event) => setOnSchemaError(event.target.value as OnSchemaError)}>
               <option value="abort">refuse the file</option>
               <option value="updateSchema">give their columns wider types</option>
-              <option value="dropColumns">are left out</option>
+              <option value="dropColumns">leave the values out</option>
             </select>
           </label>
         )}
@@ -241,7 +241,7 @@ export function ImportForm({ file, tableID, failure, onImport, onClose }: Import
   );
 }
 
-/** What the controls say, or which of them has a text that it does not take. */
+/** The form from the controls, or the control with an invalid text. */
 function readDraft(
   draft: FormDraft,
   usual: ',' | '\t',
@@ -253,13 +253,13 @@ function readDraft(
   }
 }
 
-/** The types with another one for this column; null: it is inferred. */
+/** The types with another one for this column; null: the type is inferred. */
 function withType(types: FormDraft['types'], id: string, type: ColumnType | null): FormDraft['types'] {
   const others = Object.entries(types).filter(([each]) => each !== id);
   return Object.fromEntries(type === null ? others : [...others, [id, type]]);
 }
 
-/** A table as it is when somebody chooses it. Nothing for the empty ID. */
+/** A table as it was when the person chose it. Nothing for the empty ID. */
 function useTarget(id: string): { readonly data: TableDescription | undefined; readonly error: Error | null } {
   const { tablog } = useSession();
   const { data, error } = useQuery({
@@ -268,7 +268,7 @@ function useTarget(id: string): { readonly data: TableDescription | undefined; r
     enabled: id !== '',
     gcTime: 0,
     staleTime: Infinity,
-    // A description that changes by itself would let the person replace rows that they have not heard of.
+    // No refetch: a description that changed unseen would let the person replace rows unknowingly.
     refetchOnWindowFocus: false,
     refetchOnReconnect: false,
   });
@@ -281,8 +281,8 @@ function replacedBy({ name, id, rows }: TableDescription): string {
 }
 
 /**
- * What the columns of a table will be if all values of the file fit: those of the table as they are, and new ones as
- * the preview shows them.
+ * The columns of the table after an import whose values all fit: the existing ones as they are, and new ones as in the
+ * preview.
  */
 function expectedOf({ schema }: TableDescription, ofFile: readonly ExpectedColumn[]): ExpectedColumn[] {
   const known = schema.columns.map(({ id, type }): ExpectedColumn => ({

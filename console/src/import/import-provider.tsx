@@ -17,7 +17,7 @@ import { ImportDialog } from './import-dialog.tsx';
 interface Imports {
   /** Whether the token may write. */
   readonly canImport: boolean;
-  /** Lets somebody choose a file, and imports it. */
+  /** Lets the person choose a file, then imports it. */
   readonly choose: () => void;
 }
 
@@ -51,7 +51,7 @@ export function ImportProvider({ children }: { readonly children: ReactNode }): 
       'dragover',
       (event) => {
         if (!holdsFile(event)) return;
-        // Else the browser would leave the page, and show the file.
+        // Otherwise the browser would leave the page and show the file.
         event.preventDefault();
         const isWanted = isFree && !isDialogOpen();
         event.dataTransfer!.dropEffect = isWanted ? 'copy' : 'none';
@@ -75,7 +75,7 @@ export function ImportProvider({ children }: { readonly children: ReactNode }): 
         if (!isFree || isDialogOpen()) return;
         const [first, ...others] = event.dataTransfer!.files;
         setFile(first ?? null);
-        if (others.length > 0) notices.say('One file at a time: the others are not imported.');
+        if (others.length > 0) notices.say('Import one file at a time. The other files were ignored.');
       },
       { signal },
     );
@@ -104,7 +104,7 @@ export function ImportProvider({ children }: { readonly children: ReactNode }): 
         aria-label="File to import"
         onChange={(event) => {
           setFile(event.target.files![0] ?? null);
-          // The same file can be chosen again.
+          // So that the same file can be chosen again.
           event.target.value = '';
         }}
       />
@@ -132,7 +132,7 @@ function isEditable(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || target.matches('input, textarea, select'));
 }
 
-/** A file, or text: spreadsheets give their cells with tabs between them. */
+/** The pasted file, or a file of the pasted text. Spreadsheets paste cells with tabs between them. */
 function pastedFile(pasted: DataTransfer | null): File | null {
   const file = pasted?.files[0];
   if (file !== undefined) return file;
@@ -144,12 +144,12 @@ function pastedFile(pasted: DataTransfer | null): File | null {
 function formatOfText(text: string): string {
   const begin = text.trimStart();
   if (begin.startsWith('[')) return 'json';
-  // One object alone is a row, unless it holds the rows.
+  // A single object is a row, unless it contains the rows.
   if (begin.startsWith('{')) return isOneWithRows(begin) ? 'json' : 'ndjson';
   return begin.split('\n', 1)[0]!.includes('\t') ? 'tsv' : 'csv';
 }
 
-/** Whether a text is one JSON object of which a member is an array of objects. */
+/** Whether a text is one JSON object with a member that is an array of objects. */
 function isOneWithRows(text: string): boolean {
   try {
     return Object.values(JSON.parse(text) as object).some(
@@ -157,7 +157,7 @@ function isOneWithRows(text: string): boolean {
         Array.isArray(member) && typeof member[0] === 'object' && member[0] !== null && !Array.isArray(member[0]),
     );
   } catch {
-    // It is several, or broken: reading it as lines says where.
+    // The text is several objects, or broken. Reading it as lines will say where.
     return false;
   }
 }

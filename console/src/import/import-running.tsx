@@ -3,10 +3,10 @@ import { showBytes, showCount, showDuration, showNumber } from '../ui/format.ts'
 import type { ImportProgress } from './messages.ts';
 
 export interface Running {
-  /** By the clock of `performance`. */
+  /** By `performance.now()`. */
   readonly startedAt: number;
   readonly progress: ImportProgress;
-  /** Why nothing goes on; null while it does. */
+  /** Why the import waits; null while it runs. */
   readonly waiting: string | null;
 }
 
@@ -16,10 +16,10 @@ interface ImportRunningProps extends Running {
   readonly onCancel: () => void;
 }
 
-/** How often the numbers are read out, in milliseconds. */
+/** Interval between announcements to screen readers, in milliseconds. */
 const readOutEveryMs = 5000;
 
-/** How far an import is. */
+/** The progress of an import. */
 export function ImportRunning({
   size,
   startedAt,
@@ -33,7 +33,7 @@ export function ImportRunning({
   const isUploaded = bytes >= size;
   const left = bytes === 0 || isUploaded ? null : showDuration((ms * (size - bytes)) / bytes);
   const state = isCanceling
-    ? 'Deleting what was uploaded …'
+    ? 'Deleting the uploaded rows …'
     : waiting !== null
       ? waiting
       : isUploaded
@@ -67,7 +67,7 @@ export function ImportRunning({
   );
 }
 
-/** A text that changes so often, as it is now and then. */
+/** The text, sampled every `ms` milliseconds. */
 function useEvery(ms: number, text: string): string {
   const [shown, setShown] = useState(text);
   const [turn, setTurn] = useState(0);

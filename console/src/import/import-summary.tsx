@@ -10,13 +10,13 @@ import { CellList, RemedyHint, TextColumns } from './text-columns.tsx';
 
 interface ImportSummaryProps {
   readonly outcome: ImportOutcome;
-  /** Of the table. */
+  /** The name of the table. */
   readonly name: string;
   readonly ms: number;
   readonly onClose: () => void;
 }
 
-/** What has come of an import. */
+/** The result of an import. */
 export function ImportSummary({
   outcome: {
     result: { rows, tableID, shortLines, notes, droppedCells },
@@ -61,7 +61,8 @@ export function ImportSummary({
       )}
       {problem !== null && (
         <Problem>
-          The rows are imported. Whether columns have another type than the preview showed is not known: {problem.text}
+          The rows are imported. The service could not say whether columns have other types than in the preview:{' '}
+          {problem.text}
         </Problem>
       )}
       <footer>
@@ -76,7 +77,7 @@ export function ImportSummary({
   );
 }
 
-/** `text`: the same column, if it became text because of some cells. */
+/** A column with another type. `text`: the same column, if it became text because of some cells. */
 function WidenedLine({
   column: { id, expected, type, cells, first },
   text,

@@ -1,4 +1,4 @@
-/** Starts workers that read a file, and hears what they say. */
+/** Starts workers that read a file, and receives their messages. */
 import type { Preview } from '../../../clients/file-import/preview.ts';
 import type {
   Failure,
@@ -10,10 +10,10 @@ import type {
   ToWorker,
 } from './messages.ts';
 
-/** The name of the worker's file, beside that of this module; `build.ts` puts it here. */
+/** The file name of the worker, next to this module. `build.ts` inserts it. */
 declare const importWorkerFile: string;
 
-/** A file was not read or imported, for this reason. */
+/** The error of a file that was not read or imported, with the reason. */
 export class ImportFailed extends Error {
   override readonly name = 'ImportFailed';
   readonly failure: Failure;
@@ -26,21 +26,21 @@ export class ImportFailed extends Error {
 
 interface ImportListeners {
   readonly onProgress: (progress: ImportProgress) => void;
-  /** Called, with a text to show, while there is no connection, or the service is busy: it is tried again. */
+  /**
+   * Called with a text to show when an attempt failed because there is no connection or the service is busy, and will
+   * be repeated.
+   */
   readonly onWaiting: (reason: string) => void;
 }
 
 export interface RunningImport {
-  /** Throws ImportFailed. */
+  /** Rejects with ImportFailed. */
   readonly done: Promise<ImportOutcome>;
-  /** Stops it and deletes what was uploaded; `done` throws then. */
+  /** Stops the import and deletes the uploaded rows; `done` then rejects. */
   readonly cancel: () => void;
 }
 
-/**
- * What a file holds, by its first rows. Throws ImportFailed; nothing is heard of it any more once the signal has
- * aborted.
- */
+/** The contents of a file, by its first rows. Throws ImportFailed. Settles no more once the signal has aborted. */
 export function previewFile(reading: Reading, signal: AbortSignal): Promise<Preview> {
   const worker = startWorker({ kind: 'preview', reading });
   signal.addEventListener('abort', () => worker.terminate());
@@ -63,7 +63,7 @@ function startWorker(task: ToWorker): Worker {
   return worker;
 }
 
-/** Waits for the message that `read` makes an answer of, and ends the worker. */
+/** Waits for the message from which `read` makes an answer, and ends the worker. */
 function answerOf<T>(worker: Worker, read: (message: FromWorker) => T | undefined): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     worker.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => {

@@ -1,4 +1,4 @@
-/** What the page and the worker that reads a file tell each other. A worker has one task. */
+/** Messages between the page and the worker that reads a file. A worker has one task. */
 import type { ImportTarget, OnSchemaError } from '../../../clients/typescript/src/index.ts';
 import type { Format } from '../../../clients/file-import/file-format.ts';
 import type { ImportResult } from '../../../clients/file-import/import-file.ts';
@@ -7,37 +7,35 @@ import type { ExpectedColumn, WidenedColumn } from '../../../clients/file-import
 import type { TextColumn } from '../../../src/language/formats/text-cells.ts';
 import type { DelimitedForm } from '../../../src/language/formats/delimited-form.ts';
 
-/** How a file is read. */
+/** How to read a file. */
 export interface Reading {
   readonly file: File;
   readonly format: Format;
-  /** What the person said of a CSV or TSV file; nothing of another one. */
+  /** The form of a CSV or TSV file; empty for other files. */
   readonly form: DelimitedForm;
-  /** The name of the sheet of a workbook; undefined: the first that is not hidden. */
+  /** The name of a sheet of a workbook; undefined: the first one that is not hidden. */
   readonly sheet: string | undefined;
-  /** Of the text, unless it begins with a byte order mark. */
+  /** The encoding of the text, unless it begins with a byte order mark. */
   readonly encoding: string;
   readonly onSchemaError: OnSchemaError;
 }
 
-/** A file, and where its rows go. */
+/** A file, and the target of its rows. */
 export interface ImportRequest extends Reading {
   readonly url: string;
   readonly token: string;
   readonly target: ImportTarget;
-  /** The columns as the person expects them; empty if the import changes no types. */
+  /** The columns that the person expects; empty if the import changes no types. */
   readonly expected: readonly ExpectedColumn[];
 }
 
 export interface ImportOutcome {
   readonly result: ImportResult;
-  /** Columns that the file gave another type than expected. */
+  /** Columns whose type the import widened beyond the expected one. */
   readonly widened: readonly WidenedColumn[];
-  /**
-   * Columns of a new table that came to be text because of some cells of the file; the places of these are its lines.
-   */
+  /** Columns of a new table that became text because of some cells. The places of these cells are lines of the file. */
   readonly texts: readonly TextColumn[];
-  /** Why it is unknown whether there are more of them; null if it is known. */
+  /** Why these lists may be incomplete; null if they are complete. */
   readonly problem: Failure | null;
 }
 
@@ -48,23 +46,26 @@ export type ToWorker =
 
 export interface ImportProgress {
   readonly rows: number;
-  /** Of the file, as it is stored. */
+  /** Bytes of the file as it is stored. */
   readonly bytes: number;
 }
 
-/** Why it was not done. */
+/** Why the task failed. */
 export interface Failure {
-  /** In the file, from 1; null if a line has no meaning. */
+  /** The line in the file, from 1; null if no line applies. */
   readonly line: number | null;
   readonly text: string;
   readonly isCanceled: boolean;
-  /** Whether somebody else has changed the table since it was shown. */
+  /** Whether somebody else has changed the table since the page showed it. */
   readonly isConflict?: boolean;
 }
 
 export type FromWorker =
   | { readonly kind: 'progress'; readonly progress: ImportProgress }
-  /** No connection, a rate limit, or the service is busy: it is tried again. `reason`: as it is shown. */
+  /**
+   * An attempt failed because of the connection, a rate limit or a busy service, and will be repeated. `reason`: a text
+   * to show.
+   */
   | { readonly kind: 'waiting'; readonly reason: string }
   | { readonly kind: 'previewed'; readonly preview: Preview }
   | { readonly kind: 'imported'; readonly outcome: ImportOutcome }

@@ -9,14 +9,14 @@ import { TextColumns } from './text-columns.tsx';
 
 interface PreviewTableProps {
   readonly preview: Preview;
-  /** Whether the preview is of what was said before, and another is on its way, or cannot be. */
+  /** Whether the preview belongs to earlier choices. The new one is being read, or cannot be read. */
   readonly isStale: boolean;
-  /** Types of columns that somebody chose; null where the file makes no new table, or names its types itself. */
+  /** The chosen types of columns; null if the rows make no new table, or if the file names its types itself. */
   readonly types: {
     readonly chosen: Readonly<Record<string, ColumnType>>;
     readonly onChoose: (id: string, type: ColumnType | null) => void;
   } | null;
-  /** Where the columns go; null for a new table. Only columns that the file names can go elsewhere. */
+  /** The targets of the columns; null for a new table. Only columns that the file names can go elsewhere. */
   readonly targets: {
     readonly columns: readonly Column[];
     readonly isNamed: (id: string) => boolean;
@@ -37,7 +37,7 @@ export function PreviewTable({
   isNew,
   onRemedy,
 }: PreviewTableProps): ReactElement {
-  // Where they go into a column of text, nothing is in the way.
+  // If the target is a column of text, nothing is wrong.
   const shownTexts = texts.filter(
     ({ id }) =>
       targets === null ||
@@ -104,8 +104,8 @@ export function PreviewTable({
       )}
       {!isNew && (
         <p className="faint">
-          These are the types of the file. The table keeps its own types, unless you choose above that its columns get
-          wider ones.
+          These are the types of the file. The table keeps its own types, unless you choose above to give its columns
+          wider types.
         </p>
       )}
     </>
@@ -138,7 +138,7 @@ function TypeMenu({
   );
 }
 
-/** The column of the table that a column of the file goes into. */
+/** A menu of the target columns for a column of the file. */
 function TargetMenu({
   name,
   columns,

@@ -1,4 +1,4 @@
-/** How a file can be read, as somebody chooses it. */
+/** The ways to read a file, for the controls. */
 import { formatOfName, type Format } from '../../../clients/file-import/file-format.ts';
 import type { Delimiter } from '../../../src/language/formats/delimited-records.ts';
 
@@ -17,7 +17,7 @@ export const delimiterTitles: readonly (readonly [value: Delimiter, title: strin
   ['|', 'vertical bars'],
 ];
 
-/** A byte order mark counts more. */
+/** A byte order mark overrides the chosen encoding. */
 export const encodings = [
   ['utf-8', 'UTF-8'],
   ['windows-1252', 'Western European (Windows-1252, Latin-1)'],
@@ -31,12 +31,12 @@ export const encodings = [
   ['euc-kr', 'Korean (EUC-KR)'],
 ] as const;
 
-/** CSV if the name does not tell. */
+/** The format by the name of the file; CSV if the name does not tell. */
 export function guessFormat(fileName: string): Format {
   return formatOfName(fileName).format ?? 'csv';
 }
 
-/** The name of a file without its endings: `cars` for `cars.csv.gz`. */
+/** The name of a file without its extensions: `cars` for `cars.csv.gz`. */
 export function tableNameOf(fileName: string): string {
   const { format, compression } = formatOfName(fileName);
   const endings = (format === null ? 0 : 1) + (compression === null ? 0 : 1);

@@ -1,4 +1,4 @@
-/** What a person can say of a file so that a column is no text any more. */
+/** Suggests choices that would keep a column from becoming text. */
 import { dateFormats } from '../../../src/language/values/date-format.ts';
 import type { TextColumn } from '../../../src/language/formats/text-cells.ts';
 import { momentOfText, numberOfText } from '../../../src/language/values/spelled-cells.ts';
@@ -7,17 +7,14 @@ export interface Remedy {
   /** `Read 1.234,50 as 1234.50, and NA as empty`. */
   readonly label: string;
   readonly form: TextColumn['help'];
-  /** Whether no cell is left in the way. */
+  /** Whether all cells of the column then fit. */
   readonly isWhole: boolean;
 }
 
-/**
- * Other texts than the usual ones may stand for a missing value, if they are all that is in the way, are short, and
- * have no digits.
- */
+/** A short text without digits may stand for a missing value. It is suggested only if nothing else is in the way. */
 const otherTextMax = 12;
 
-/** None if nothing helps. More than one if the cells can be read in several ways. */
+/** Empty if nothing helps. More than one if the cells can be read in several ways. */
 export function remediesOf(column: TextColumn): Remedy[] {
   const { help, helped, first, misfits, kind } = column;
   const texts = first.map(({ text }) => text);
@@ -38,7 +35,7 @@ export function remediesOf(column: TextColumn): Remedy[] {
     : [];
 }
 
-/** The ways to read all texts that can be read in the way that helps: that one, and others that read as many. */
+/** The ways to read all texts that can be read: the suggested way, and others that read just as many. */
 function alternatives<T>(
   values: readonly T[],
   texts: readonly string[],
@@ -46,7 +43,7 @@ function alternatives<T>(
   helping: T,
 ): { readonly value: T; readonly example: { readonly text: string; readonly becomes: string } | null }[] {
   const readable = texts.filter((text) => read(text, helping) !== undefined);
-  // One that shows how it is read.
+  // Choose a text that shows the way of reading.
   const [shown] = readable.toSorted((a, b) => b.replaceAll(/[\d\s]/g, '').length - a.replaceAll(/[\d\s]/g, '').length);
   if (shown === undefined) return [{ value: helping, example: null }];
   return values

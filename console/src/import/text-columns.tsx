@@ -4,9 +4,9 @@ import { showCount, showNumber } from '../ui/format.ts';
 import { remediesOf, type Remedy } from './remedies.ts';
 
 interface TextColumnsProps {
-  /** The places of their cells are lines of the file. */
+  /** The columns. The places of their cells are lines of the file. */
   readonly columns: readonly TextColumn[];
-  /** Null: the file is imported. */
+  /** Called with the chosen remedy; null once the file is imported. */
   readonly onRemedy: ((form: Remedy['form']) => void) | null;
 }
 
@@ -17,7 +17,7 @@ const names: Readonly<Record<TextColumn['kind'], readonly [one: string, many: st
   dateTime: ['a date with a time', 'dates with times'],
 };
 
-/** Columns that are text because of some cells, the first of these, and what would help. */
+/** Lists columns that are text because of some cells, with the first of these cells and the remedies. */
 export function TextColumns({ columns, onRemedy }: TextColumnsProps): ReactElement | null {
   if (columns.length === 0) return null;
   return (
@@ -64,7 +64,7 @@ export function CellList({ cells }: { readonly cells: TextColumn['first'] }): Re
   );
 }
 
-/** What would have given the column its other type, once the file is imported. */
+/** Says which choice would have given the column its other type, after the import. */
 export function RemedyHint({ column }: { readonly column: TextColumn }): ReactElement | null {
   const [remedy] = remediesOf(column);
   return remedy === undefined || !remedy.isWhole ? null : (

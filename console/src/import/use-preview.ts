@@ -5,20 +5,20 @@ import { ImportFailed, previewFile } from './import-worker.ts';
 import type { Failure, Reading } from './messages.ts';
 
 interface Previewed {
-  /** What the file holds; null while nothing is known. */
+  /** The contents of the file; null while nothing is known. */
   readonly data: Preview | null;
-  /** Why the file cannot be read so. */
+  /** Why the file cannot be read with these choices. */
   readonly failure: Failure | null;
-  /** Whether `data` is of what was said before. */
+  /** Whether `data` belongs to earlier choices. */
   readonly isStale: boolean;
 }
 
-/** Somebody who types says more at once. */
+/** Delay for further input while the person types, in milliseconds. */
 const pauseMs = 150;
 
 /**
- * What a file holds if it is read so. While that is not known, what it held before stays, so that the choice that led
- * there can be taken back. Null: it cannot be read so.
+ * The contents of a file with these choices. While they are being read, the earlier contents stay, so that the person
+ * can take the choice back. Null: the choices are invalid.
  */
 export function usePreview(file: File, reading: Omit<Reading, 'file'> | null): Previewed {
   const [previewed, setPreviewed] = useState<Previewed>({ data: null, failure: null, isStale: true });

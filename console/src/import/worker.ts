@@ -1,4 +1,4 @@
-/** A worker that reads a file, so that the page stays quick: for a preview, or to import it. */
+/** A worker that reads a file for a preview or imports it, so that the page stays responsive. */
 import { importFile, type ImportResult } from '../../../clients/file-import/import-file.ts';
 import { preview } from '../../../clients/file-import/preview.ts';
 import { sourceOfBlob } from '../../../clients/file-import/source-of-blob.ts';
@@ -12,9 +12,9 @@ import { describeError } from '../ui/describe-error.ts';
 import { describeFailure } from './describe-failure.ts';
 import type { FromWorker, ImportOutcome, ImportRequest, Reading, ToWorker } from './messages.ts';
 
-/** How many chunks are uploaded at a time. */
+/** How many chunks are uploaded in parallel. */
 const parallel = 3;
-/** The shortest time between two reports of the progress, in milliseconds. */
+/** Minimum interval between two progress messages, in milliseconds. */
 const reportEveryMs = 100;
 
 const stopping = new AbortController();
@@ -77,16 +77,16 @@ async function runImport(request: ImportRequest): Promise<void> {
       last = { rows, bytes };
       if (bytes === file.size || performance.now() - reportedAt >= reportEveryMs) report();
     },
-    // The preview has shown it.
+    // The preview has shown it already.
     onRecognised: () => undefined,
     onDeleted: () => undefined,
-    // It expires.
+    // The service deletes the rest when it expires.
     onLeftOver: () => undefined,
   });
   tell({ kind: 'imported', outcome: { result, ...(await changedBy(request, result, client.table(result.tableID))) } });
 }
 
-/** The rows are in the table, whatever goes wrong here. */
+/** The changes of columns. Never rejects, because the rows are in the table already. */
 async function changedBy(
   request: ImportRequest,
   { texts }: ImportResult,

@@ -9,7 +9,7 @@ import { Part } from '../ui/part.tsx';
 
 const askEveryMs = 3000;
 
-/** How far the log is projected, and what keeps parts of it. */
+/** How far the log is projected, and what stops parts of it. */
 export function LogPage(): ReactElement {
   useTitle('Log');
   const {
@@ -30,7 +30,7 @@ export function LogPage(): ReactElement {
     void operator
       .release(teamID)
       .then(async ({ released, error }) => {
-        if (released) notices.say('The team goes on.');
+        if (released) notices.say('The team is released.');
         else notices.fail(new Error(error ?? 'The team stays in quarantine.'));
         await quarantine.refetch();
       })
@@ -64,7 +64,7 @@ export function LogPage(): ReactElement {
                     <span className="problem">
                       halted: {halted}
                       {contradicted &&
-                        '. The log lacks what was projected: tablog log resume, see docs/operate/operations.md'}
+                        '. The log lacks events that were projected. Run tablog log resume (docs/operate/operations.md)'}
                     </span>
                   )}
                   {quarantined.length > 0 && ` (${showCount(quarantined.length, 'team')} in quarantine)`}

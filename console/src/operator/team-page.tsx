@@ -14,7 +14,7 @@ import { useTitle } from '../ui/use-title.ts';
 import { Part } from '../ui/part.tsx';
 import { TeamTokens } from './tokens.tsx';
 
-/** A team: what it uses, its plan and its tokens. */
+/** The page of a team: its use of quotas, its plan and its tokens. */
 export function TeamPage({ teamID }: { readonly teamID: string }): ReactElement {
   const {
     tablog: { operator },
@@ -49,7 +49,7 @@ export function TeamPage({ teamID }: { readonly teamID: string }): ReactElement 
         {({ suspended, quarantinedSince, quotas }) => (
           <>
             {suspended && (
-              <p className="problem">Suspended: its requests, and the addresses of its files, are refused.</p>
+              <p className="problem">Suspended: the service refuses its requests and the addresses of its files.</p>
             )}
             {quarantinedSince !== null && <p className="problem">In quarantine since {showTime(quarantinedSince)}.</p>}
             <QuotaList>
@@ -71,7 +71,7 @@ export function TeamPage({ teamID }: { readonly teamID: string }): ReactElement 
             act(operator.suspend(teamID));
           }}
         >
-          <p>Its requests, and the addresses of its files, are refused until somebody resumes it.</p>
+          <p>The service refuses its requests and the addresses of its files until an operator resumes it.</p>
         </ConfirmDialog>
       )}
       {isPlanning && (
@@ -81,7 +81,7 @@ export function TeamPage({ teamID }: { readonly teamID: string }): ReactElement 
   );
 }
 
-/** Limits of the plan; an empty one is not set, so that the service's own holds. */
+/** The limits of the plan. An empty one is not set, so that the default of the service applies. */
 function PlanDialog({
   team: { id, quotas },
   onClose,
@@ -119,7 +119,7 @@ function PlanDialog({
   return (
     <Dialog title="Plan" onClose={onClose}>
       <form onSubmit={(event) => void save(event)}>
-        <p>A limit that is empty is not set: then the limit of the service holds, if it has one.</p>
+        <p>If you leave a limit empty, the limit of the service applies, if it has one.</p>
         {Object.entries(quotas).map(([name, { max, setBy }]) => (
           <label key={name}>
             {namesOfQuotas[name] ?? name}{' '}

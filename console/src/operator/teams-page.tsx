@@ -11,7 +11,7 @@ import { Part } from '../ui/part.tsx';
 
 const askEveryMs = 5000;
 
-/** All teams, and what they use. */
+/** All teams, and their use of quotas. */
 export function TeamsPage(): ReactElement {
   useTitle('Teams');
   const { tablog } = useSession();

@@ -7,7 +7,7 @@ interface Named {
   readonly endsIn: string | null;
 }
 
-/** What to call each token, by ID: its name, and how it differs from others of that name. */
+/** Distinct names for tokens, by ID: the name, and a detail if several tokens have that name. */
 export function namesOfTokens(tokens: readonly Named[]): ReadonlyMap<string, string> {
   const counts = new Map<string, number>();
   for (const { name } of tokens) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -25,8 +25,8 @@ export function namesOfTokens(tokens: readonly Named[]): ReadonlyMap<string, str
 }
 
 /**
- * Earlier versions of the service gave this name to tokens without one. Now it names them by their creation and their
- * last characters.
+ * The name that earlier versions of the service gave to tokens without one. Now the name contains the time of creation
+ * and the last characters.
  */
 const nameless = 'unnamed';
 

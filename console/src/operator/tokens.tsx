@@ -53,13 +53,13 @@ export function OperatorTokensPage(): ReactElement {
   );
 }
 
-/** The service names a token that comes without a name. */
+/** Omits an empty name, so that the service makes one. */
 function nameOf(name: string): { readonly name?: string } {
   return name === '' ? {} : { name };
 }
 
 interface Wanted {
-  /** Empty: none. */
+  /** Empty: no name. */
   readonly name: string;
   readonly expires: string | null;
   readonly readOnly: boolean;
@@ -71,7 +71,7 @@ interface TokensProps {
   readonly id: string;
   readonly ofTeam: boolean;
   readonly list: () => Promise<readonly (Token | OperatorToken)[]>;
-  /** Resolves to the secret. */
+  /** Resolves with the secret. */
   readonly create: (wanted: Wanted) => Promise<string>;
 }
 
@@ -140,7 +140,7 @@ function Tokens({ title, id, ofTeam, list, create }: TokensProps): ReactElement 
             revoke(revoking.id);
           }}
         >
-          <p>Programs that use this token are refused from now on. It cannot become valid again.</p>
+          <p>From then on, the service refuses programs that use this token. This cannot be undone.</p>
         </ConfirmDialog>
       )}
       {isCreating && (
@@ -202,7 +202,7 @@ function NewTokenDialog({
     <Dialog title="New token" onClose={onClose}>
       {secret !== null ? (
         <>
-          <p>It is shown once. Whoever has it, or the link, may do all that it allows.</p>
+          <p>This page shows the token only once. Anybody who has the token or the link can use it.</p>
           <label>
             Token <input readOnly value={secret} onFocus={({ target }) => target.select()} />
           </label>

@@ -1,4 +1,4 @@
-/** What a chart shows of an answer: numbers over moments, over numbers, or over names. */
+/** Turns an answer into a chart: numbers over times, over numbers, or over names. */
 import type { AnyRow, SqlResult } from '../../../clients/typescript/src/index.ts';
 import { textOfCell } from '../grid/cell-text.ts';
 import { textOfType } from '../tables/column-types.ts';
@@ -8,18 +8,18 @@ interface ChartData {
   readonly kind: 'time' | 'number' | 'name';
   /** The column of the horizontal axis. */
   readonly across: string;
-  /** The columns whose numbers are drawn. */
+  /** The columns with the numbers to draw. */
   readonly series: readonly string[];
   /** Names by place; empty unless the axis has names. */
   readonly names: readonly string[];
-  /** First the places (seconds since 1970, numbers, or 0 and up), then the numbers of each series. */
+  /** First the places on the axis (seconds since 1970, numbers, or 0 and up), then the numbers of each series. */
   readonly values: readonly (readonly (number | null)[])[];
 }
 
-/** More points are not told apart. */
+/** Maximum of rows in a chart. Later rows of the answer are left out. */
 const pointsMax = 5000;
 
-/** Null if there is nothing to draw: it takes a column of numbers, and another one. */
+/** Null if there is nothing to draw. A chart needs a column of numbers and another column. */
 export function chartOf({ columns, data }: SqlResult<AnyRow>): ChartData | null {
   const kinds = new Map(columns.map(({ name, type }) => [name, textOfType(type)]));
   const across = columns.find(({ name }) => kinds.get(name) !== 'number')?.name ?? columns[0]?.name;

@@ -9,7 +9,7 @@ import { useEffect, useRef, type ReactElement } from 'react';
 import { nonce } from '../ui/nonce.ts';
 import { functions, keywords, types } from './sql-words.ts';
 
-/** Names are told apart by case, without quotes too. */
+/** Names are case-sensitive, even without quotes. */
 const dialect = SQLDialect.define({
   ...PostgreSQL.spec,
   keywords: keywords.join(' '),
@@ -28,13 +28,13 @@ const colours = HighlightStyle.define([
 
 interface EditorProps {
   readonly text: string;
-  /** What is completed: columns by table. */
+  /** Names to complete: columns by table. */
   readonly schema: Readonly<Record<string, readonly string[]>>;
   readonly onChange: (text: string) => void;
   readonly onRun: () => void;
 }
 
-/** An editor of SQL. The tab key leaves it, as it leaves other fields. */
+/** An editor of SQL. The tab key leaves it like any other field. */
 export function Editor({ text, schema, onChange, onRun }: EditorProps): ReactElement {
   const parent = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
@@ -74,7 +74,8 @@ export function Editor({ text, schema, onChange, onRun }: EditorProps): ReactEle
 
   useEffect(() => {
     const support = sql({ dialect, schema, upperCaseKeywords: true });
-    // It completes columns of tables that stand behind FROM, which people write last.
+    // The editor completes columns only of tables that follow FROM, which people write last. So complete all columns
+    // everywhere.
     const columns = [...new Set(Object.values(schema).flat())].map((label) => ({
       label,
       type: 'property',
@@ -98,8 +99,8 @@ export function Editor({ text, schema, onChange, onRun }: EditorProps): ReactEle
 }
 
 /**
- * If Chromium replaced chosen text itself, it would keep the style of that text by a `style` attribute, which the
- * policy of the page forbids.
+ * Replaces selected text by script. Chromium would keep the style of that text in a `style` attribute, which the policy
+ * of the page forbids.
  */
 const typeOver = EditorView.domEventHandlers({
   beforeinput: (event, editor) => {
@@ -116,7 +117,7 @@ const typeOver = EditorView.domEventHandlers({
   },
 });
 
-/** A name as SQL takes it. */
+/** A name in SQL, quoted if necessary. */
 function quoted(name: string): string {
   return /^[a-z_]\w*$/i.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
 }

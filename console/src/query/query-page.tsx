@@ -12,10 +12,10 @@ import { chartOf } from './chart-data.ts';
 import { Editor } from './editor.tsx';
 import { ResultGrid } from './result-grid.tsx';
 
-/** The columns of so many tables are completed. */
+/** Maximum of tables whose columns are completed. */
 const completedMax = 100;
 
-/** What an entry of the history knows besides its address. */
+/** State of a history entry, besides its address. */
 interface HistoryNote {
   readonly isQueryWanted: boolean;
 }
@@ -26,9 +26,9 @@ interface Answer {
 }
 
 /**
- * SQL over the tables of the team. What was asked is in the address. A query of a link runs at a click only: somebody
- * else may have written it. The entry of the history notes the click, so that a reload and the way back run the query
- * again; no link can write into the history.
+ * SQL over the tables of the team. The query is in the address. A query from a link runs only after a click, because
+ * somebody else may have written it. The history entry records the click, so that a reload and the back button run the
+ * query again. No link can write into the history.
  */
 export function QueryPage(): ReactElement {
   useTitle('Query');
@@ -118,18 +118,18 @@ export function QueryPage(): ReactElement {
   );
 }
 
-/** The router decodes some of it. */
+/** The SQL of the address, read from `location`: the router decodes a part of it. */
 function sqlOfAddress(): string {
   const encoded = /^#\/query\/(.*)$/s.exec(location.hash)?.[1] ?? '';
   try {
     return decodeURIComponent(encoded);
   } catch {
-    // Somebody has written it by hand.
+    // Somebody has typed it without encoding.
     return encoded;
   }
 }
 
-/** The columns by table, as far as they are known. */
+/** The known columns, by table. */
 function useSchema(): Readonly<Record<string, readonly string[]>> {
   const { tablog } = useSession();
   const { data: tables = [] } = useQuery({ queryKey: ['tables'], queryFn: () => tablog.tables().toArray() });

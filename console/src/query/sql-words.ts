@@ -1,4 +1,4 @@
-/** The words of SQL that the editor completes: those with which the service answers a query. */
+/** Words of SQL that the editor completes: those that the service accepts. */
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 

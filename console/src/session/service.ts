@@ -1,19 +1,19 @@
-/** The service that this page came from, asked with the token of the session. */
+/** The service of this page, with the token of the session. */
 import { createContext, useContext } from 'react';
 import { Tablog } from '../../../clients/typescript/src/index.ts';
 import { parseJson } from '../ui/json-tokens.ts';
 
-/** The page may be behind a path prefix of a proxy. */
+/** Relative to the page, which may be behind a path prefix of a proxy. */
 export const serviceUrl = new URL('.', location.href).href;
 
-/** How long a request without an answer is tried again, in milliseconds: somebody waits for it. */
+/** How long a request without an answer is repeated, in milliseconds. Short, because a person waits. */
 const patienceMs = 5000;
 
 export function openService(token: string): Tablog {
   return new Tablog({ url: serviceUrl, token, patienceMs, parseJson });
 }
 
-/** The service, and the end of the session. */
+/** The service, and a function that ends the session. */
 interface SessionValue {
   readonly tablog: Tablog;
   readonly token: string;
@@ -22,7 +22,7 @@ interface SessionValue {
 
 export const SessionContext = createContext<SessionValue | null>(null);
 
-/** Throws outside of a session. */
+/** Throws if there is no session. */
 export function useSession(): SessionValue {
   const value = useContext(SessionContext);
   if (value === null) throw new Error('there is no session');

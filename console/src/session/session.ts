@@ -1,8 +1,8 @@
-/** Who asks: a token, kept for this tab and those that are opened beside it, or on this device. */
+/** A session: a token that is kept for this tab and its sibling tabs, or on this device. */
 
 export interface Session {
   readonly token: string;
-  /** Whether it stays on this device when the tab is closed. */
+  /** Whether the token stays on this device when the tab is closed. */
   readonly isKept: boolean;
 }
 
@@ -10,9 +10,9 @@ const key = 'tablog.token';
 const endedKey = 'tablog.ended';
 
 /**
- * The session of the address (`#token=...`), which is taken out of it at once so that no history and no screenshot has
- * it. Null: it has none, or the person stays with another one: a link of somebody else must not lead them into another
- * team unasked.
+ * The session of the address (`#token=...`). The token is removed from the address at once, so that it stays out of the
+ * history and of screenshots. Null if the address has none, or if the person keeps another session: somebody else's
+ * link must not switch teams unasked.
  */
 export function openLinkedSession(): Session | null {
   const token = /^#token=([^&]+)/.exec(location.hash)?.[1];
@@ -22,7 +22,7 @@ export function openLinkedSession(): Session | null {
   if (
     present !== null &&
     present.token !== token &&
-    !confirm('This link has another token. Leave the present session, and sign in with it?')
+    !confirm('This link has another token. End this session and sign in with that token?')
   )
     return null;
   const session = { token, isKept: false };
@@ -30,7 +30,7 @@ export function openLinkedSession(): Session | null {
   return session;
 }
 
-/** The session of the address; else the one that was kept. Null: somebody has to give a token. */
+/** The session of the address, otherwise the kept session. Null: the person must enter a token. */
 export function openSession(): Session | null {
   return openLinkedSession() ?? keptSession();
 }
@@ -46,14 +46,14 @@ export function keepSession({ token, isKept }: Session): void {
   (isKept ? localStorage : sessionStorage).setItem(key, token);
 }
 
-/** Forgets the token, and what this tab keeps besides it. */
+/** Forgets the token and everything else that this tab keeps. */
 export function endSession(): void {
   for (const name of Object.keys(sessionStorage).filter((each) => each.startsWith('tablog.')))
     sessionStorage.removeItem(name);
   localStorage.removeItem(key);
 }
 
-/** Notes that the session of this tab has ended: after a reload it asks no other tab for one. */
+/** Notes that the session of this tab has ended, so that the tab asks no other tab for a session after a reload. */
 export function noteEnd(): void {
   sessionStorage.setItem(endedKey, 'true');
 }

@@ -4,7 +4,7 @@ import { openService } from './service.ts';
 import type { Session } from './session.ts';
 import { askWho } from './who.ts';
 
-/** Asks for a token, and tries it. `reason`: why the last session has ended. */
+/** Asks for a token and tries it. `reason`: why the last session ended. */
 export function SignIn({
   reason,
   onSession,
@@ -34,8 +34,8 @@ export function SignIn({
       <form className="card" onSubmit={(event) => void signIn(event)}>
         <h1>Tablog</h1>
         <p>
-          Give an access token of your team, or of an operator. The service prints a link with one when it starts, and{' '}
-          <code>tablog tokens create</code> makes more.
+          Enter an access token of your team or of an operator. The service prints a link with one when it starts;{' '}
+          <code>tablog tokens create</code> creates more.
         </p>
         <label>
           Access token

@@ -1,4 +1,4 @@
-/** Whose the token is: of a team, or of an operator. */
+/** The owner of the token: a team or an operator. */
 import { useQuery } from '@tanstack/react-query';
 import type { Tablog, TokenDescription } from '../../../clients/typescript/src/index.ts';
 import { isErrorOfType } from '../ui/describe-error.ts';
@@ -6,7 +6,7 @@ import { useSession } from './service.ts';
 
 export type Who = { readonly kind: 'team'; readonly token: TokenDescription } | { readonly kind: 'operator' };
 
-/** Throws TablogError if the service does not know the token. */
+/** Throws TablogError if the service refuses the token. */
 export async function askWho(tablog: Tablog): Promise<Who> {
   try {
     return { kind: 'team', token: await tablog.token() };
@@ -17,7 +17,7 @@ export async function askWho(tablog: Tablog): Promise<Who> {
   }
 }
 
-/** Undefined until the service has said it. */
+/** The owner of the token; undefined until the service has answered. */
 export function useWho(): { readonly who: Who | undefined; readonly error: Error | null } {
   const { tablog } = useSession();
   const { data, error } = useQuery({ queryKey: ['who'], queryFn: () => askWho(tablog), staleTime: Infinity });

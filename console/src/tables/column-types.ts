@@ -1,4 +1,4 @@
-/** Types of columns as people write them: `number`, `array<number>`. */
+/** Types of columns as text: `number`, `array<number>`. */
 import type { ColumnType, NewColumn, TableDescription } from '../../../clients/typescript/src/index.ts';
 
 export type Column = TableDescription['schema']['columns'][number];
@@ -30,18 +30,18 @@ export function textOfType(type: ColumnType): string {
     : type.kind;
 }
 
-/** The opposite of `textOfType`. */
+/** The inverse of `textOfType`. */
 export function typeOfText(text: string): NewColumn['type'] {
   const item = /^array<(.*)>$/.exec(text)?.[1];
   return (item === undefined ? text : { kind: 'array', items: { kind: item } }) as NewColumn['type'];
 }
 
-/** A type in a sentence. */
+/** The name of a type for sentences. */
 export function nameOfType(text: string): string {
   return text === 'string' ? 'text' : text;
 }
 
-/** What a column is shown under. */
+/** The title of a column on the screen. */
 export function titleOf({ id, displayName }: Column): string {
   return displayName ?? id;
 }

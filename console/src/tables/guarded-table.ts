@@ -1,15 +1,15 @@
-/** Changes a table only if it is as the page shows it. */
+/** Changes a table only if it is still as the page shows it. */
 import type { Table, TableDescription, Version } from '../../../clients/typescript/src/index.ts';
 import { isErrorOfType } from '../ui/describe-error.ts';
 
-/** The names of a table and its columns that are to change; null takes one away. */
+/** New names of a table and its columns; null removes a display name. */
 interface NewNames {
   readonly name?: string;
   readonly columns?: { readonly id: string; readonly displayName: string | null }[];
 }
 
 /**
- * Renames a table. Throws if another client has renamed it since the page showed its name. Other changes do not matter.
+ * Renames a table. Throws if somebody else has renamed it since the page showed its names. Other changes do not matter.
  */
 export async function renameTable(table: Table, seen: TableDescription, names: NewNames): Promise<void> {
   const found = await guard(
@@ -20,7 +20,7 @@ export async function renameTable(table: Table, seen: TableDescription, names: N
   );
   if (found !== null)
     throw new Error(
-      'Somebody else has given another name to the table, or to one of these columns. Nothing was changed. Close this, and look at the names as they are now.',
+      'Somebody else has renamed the table or one of these columns. Nothing was changed. Close this dialog to see the new names.',
     );
 }
 
@@ -31,8 +31,8 @@ function isSameName(seen: TableDescription, now: TableDescription, { name, colum
 }
 
 /**
- * Deletes a table if its name, its columns and its number of rows are as they were seen; else resolves to what it is
- * now.
+ * Deletes a table if its name, its columns and its number of rows are as the page showed them. Otherwise resolves with
+ * the table as it is now.
  */
 export function dropTable(table: Table, seen: TableDescription): Promise<TableDescription | null> {
   const facts = ({ name, rows, schema }: TableDescription): string =>
@@ -46,8 +46,8 @@ export function dropTable(table: Table, seen: TableDescription): Promise<TableDe
 }
 
 /**
- * Writes with If-Match, and again as long as only that has changed which is not seen. Resolves to the table as it is
- * now if it is another.
+ * Writes with If-Match, and repeats while only details have changed that the page does not show. If something else has
+ * changed, resolves with the table as it is now.
  */
 async function guard(
   table: Table,

@@ -11,7 +11,7 @@ interface Draft {
   readonly type: string;
 }
 
-/** Creates an empty table with columns. Tables with rows are made of files. */
+/** Creates an empty table with columns. (Tables with rows come from files.) */
 export function NewTable({
   onClose,
   onCreated,
@@ -43,7 +43,7 @@ export function NewTable({
     <Dialog title="New table" onClose={onClose}>
       <form onSubmit={(event) => void create(event)}>
         <p>
-          To start from a file, close this, and drop the file on the page or use <b>Import a file</b>.
+          To start from a file, close this dialog, then drop the file on the page or use <b>Import a file</b>.
         </p>
         <label>
           Name <input name="name" required autoFocus maxLength={1024} />

@@ -1,11 +1,11 @@
 import type { ExportFormat, RowsQuery, Table } from '../../../clients/typescript/src/index.ts';
 
-/** Chromium's; other browsers keep the file in memory before they save it. */
+/** Only Chromium has this. Other browsers hold the file in memory before they save it. */
 type SaveFile = (options: {
   readonly suggestedName: string;
 }) => Promise<{ createWritable(): Promise<WritableStream<Uint8Array>> }>;
 
-/** Saves a table, or a view of it, as a file. Throws AbortError if the person does not want to after all. */
+/** Saves a table, or a view of it, as a file. Throws AbortError if the person cancels. */
 export async function saveExport(
   table: Table,
   name: string,

@@ -13,7 +13,7 @@ import { saveExport } from './save-export.ts';
 interface TableMenuProps {
   readonly table: Table;
   readonly description: TableDescription;
-  /** What is shown of the table. */
+  /** The filters and sorts of the grid. */
   readonly view: View;
   /** How many rows the view has; null while it is unknown. */
   readonly viewRows: number | null;
@@ -24,7 +24,7 @@ interface TableMenuProps {
 
 type Open = 'export' | 'columns' | 'drop' | null;
 
-/** Export, rename, and delete a table. */
+/** The menu of a table: export, rename, delete. */
 export function TableMenu(props: TableMenuProps): ReactElement {
   const [open, setOpen] = useState<Open>(null);
   const menu = useId();
@@ -123,7 +123,7 @@ function NamesDialog({
   onClose,
   onChanged,
 }: TableMenuProps & { readonly onClose: () => void }): ReactElement {
-  // The names that the fields began with, whatever others write meanwhile.
+  // Keep the names with which the fields began, whatever others write meanwhile.
   const [seen] = useState(description);
   const { name, schema } = seen;
   const [problem, setProblem] = useState<string | null>(null);
@@ -170,7 +170,7 @@ function NamesDialog({
             </tr>
           ))}
         </List>
-        <p>A column gets a wider type when somebody writes a value into it that does not fit.</p>
+        <p>To give a column a wider type, write a value into it that does not fit.</p>
         <FormEnd problem={problem} action="Save" onCancel={onClose} />
       </form>
     </Dialog>
@@ -184,13 +184,13 @@ function DropDialog({
   onClose,
 }: TableMenuProps & { readonly onClose: () => void }): ReactElement {
   const [seen] = useState(description);
-  /** The table as others have made it since, if they have. */
+  /** The table as it is now, if others have changed it. */
   const [now, setNow] = useState<TableDescription | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
 
   async function drop(): Promise<void> {
     try {
-      // Where others write all the time, the second click deletes whatever is there.
+      // If others write all the time, the second click deletes whatever is there.
       const found = now === null ? await dropTable(table, seen) : await table.drop().then(() => null);
       if (found === null) onDropped();
       else setNow(found);
@@ -203,11 +203,11 @@ function DropDialog({
     <Dialog title={`Delete the table ${seen.name}?`} onClose={onClose}>
       {now !== null && (
         <Problem>
-          It was not deleted: somebody else has changed it. Its name is {now.name} now, and it has{' '}
+          The table was not deleted, because somebody else has changed it. It is now named {now.name} and has{' '}
           {showCount(now.schema.columns.length, 'column')}.
         </Problem>
       )}
-      <p>It has {showCount((now ?? seen).rows, 'row')}. They cannot be brought back.</p>
+      <p>It has {showCount((now ?? seen).rows, 'row')}. This cannot be undone.</p>
       {problem !== null && <Problem>{problem}</Problem>}
       <footer>
         <button type="button" onClick={onClose}>

@@ -11,7 +11,7 @@ import { useTitle } from '../ui/use-title.ts';
 import { showCount, showNumber, showTime } from '../ui/format.ts';
 import { NewTable } from './new-table.tsx';
 
-/** How often the list is asked for, in milliseconds. */
+/** Interval between requests for the list, in milliseconds. */
 const askEveryMs = 5000;
 const shownAtFirst = 50;
 
@@ -63,7 +63,7 @@ export function TablesPage(): ReactElement {
       </div>
       {tables.isError && (
         <Problem>
-          {describeError(tables.error)} {tables.data && 'The list may be old.'}
+          {describeError(tables.error)} {tables.data && 'The list may be out of date.'}
         </Problem>
       )}
       {tables.data?.length === 0 && (
@@ -105,12 +105,12 @@ export function TablesPage(): ReactElement {
   );
 }
 
-/** What was searched for when somebody went on from here: the way back leads to it. */
+/** The search text when the person left this page, so that the back button restores it. */
 function searchOfHistory(): string {
   return (history.state as { readonly search?: string } | null)?.search ?? '';
 }
 
-/** The list has names only; the rest comes for those that are shown. */
+/** One line of the list. The list has only names; the rest is requested for visible lines. */
 function TableLine({ table: { id, name } }: { readonly table: TableSummary }): ReactElement {
   const { tablog } = useSession();
   const { data } = useQuery({

@@ -1,4 +1,4 @@
-/** How values of a type are written, for messages. */
+/** How to write values of a type, for messages. */
 
 interface TypeForm {
   readonly article: 'a' | 'an' | null;
@@ -27,7 +27,7 @@ export function formOfType(type: string): TypeForm | null {
   return forms[type] ?? null;
 }
 
-/** What a column of a type needs: `a date, such as 2024-03-01`. */
+/** A phrase for the values of a type: `a date, such as 2024-03-01`. */
 export function needOfType(type: string): string {
   const form = formOfType(type);
   if (form === null) return `a value of the type ${type}`;

@@ -3,15 +3,15 @@ import { Dialog } from './dialog.tsx';
 
 interface ConfirmDialogProps {
   readonly title: string;
-  /** What the button says that does it. */
+  /** The label of the button that confirms. */
   readonly action: string;
   readonly onConfirm: () => void;
   readonly onClose: () => void;
-  /** What follows from it. */
+  /** The consequences. */
   readonly children: ReactNode;
 }
 
-/** Asks before what cannot be undone, or what others would notice at once. */
+/** Asks before an action that cannot be undone or that others would notice at once. */
 export function ConfirmDialog({ title, action, onConfirm, onClose, children }: ConfirmDialogProps): ReactElement {
   return (
     <Dialog title={title} onClose={onClose}>

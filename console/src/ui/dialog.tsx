@@ -3,20 +3,20 @@ import { Problem } from './problem.tsx';
 
 interface DialogProps {
   readonly title: string;
-  /** Called when it is closed by whatever means. */
+  /** Called when the dialog is closed in any way. */
   readonly onClose: () => void;
   readonly children: ReactNode;
   readonly className?: string;
-  /** Whether it stays open until what it does is done. */
+  /** Whether the dialog stays open until its work is done. */
   readonly isBusy?: boolean;
 }
 
-/** A modal dialog of the browser, which keeps the focus and closes by Escape. */
+/** A modal dialog of the browser, which keeps the focus and closes with Escape. */
 export function Dialog({ title, onClose, children, className = '', isBusy = false }: DialogProps): ReactElement {
   const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
-    // Not at once: the key that led here would press its first button.
+    // Not at once: the key press that opened the dialog would also press its first button.
     const timer = setTimeout(() => ref.current!.showModal());
     return () => clearTimeout(timer);
   }, []);

@@ -1,4 +1,4 @@
-/** Numbers, sizes and times as people read them. */
+/** Numbers, sizes and times for people. */
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
@@ -28,7 +28,7 @@ export function showDuration(ms: number): string {
   return `${short.format(seconds / 3600)} h`;
 }
 
-/** A time of the interface (RFC 3339), in the zone of the reader. */
+/** A time of the interface (RFC 3339), in the reader's time zone. */
 export function showTime(time: string): string {
   return moment.format(new Date(time));
 }

@@ -3,7 +3,7 @@ import uPlot from 'uplot';
 import { showTime } from './format.ts';
 
 interface LineChartProps {
-  /** Said to who cannot see it. */
+  /** A label for people who cannot see the chart. */
   readonly label: string;
   readonly kind: 'time' | 'number' | 'name';
   /** The title of the horizontal axis. */
@@ -16,7 +16,7 @@ interface LineChartProps {
 
 const colours = ['--accent', '--series-2', '--series-3', '--series-4', '--series-5', '--series-6'];
 
-/** Curves over moments and numbers; bars over names. */
+/** A chart with curves over times or numbers, or with bars over names. */
 export function LineChart({
   label,
   kind,
@@ -87,20 +87,20 @@ export function LineChart({
   return <div ref={parent} className="chart" role="img" aria-label={label} />;
 }
 
-/** The place under the pointer, as the legend shows it; nothing while there is none. */
+/** The place under the pointer, for the legend; empty if the pointer is elsewhere. */
 function placeText(kind: LineChartProps['kind'], names: readonly string[], place: number | null): string {
   if (place === null) return '';
   if (kind === 'name') return names[place] ?? '';
   return kind === 'time' ? showTime(new Date(place * 1000).toISOString()) : place.toLocaleString('en');
 }
 
-/** The bars of a series, beside those of the others: up to three have room. */
+/** The bars of a series, next to those of the others. Up to three series fit. */
 function barsOf(index: number, count: number): uPlot.Series.PathBuilder {
   const align = ([[0], [-1, 1], [-1, 0, 1]] as const)[count - 1]![index] as -1 | 0 | 1;
   return uPlot.paths.bars!({ size: [0.7 / count, 60], align });
 }
 
-/** A colour of the style sheet, as a canvas takes it. */
+/** A colour of the style sheet, in a form that a canvas accepts. */
 function colourOf(element: HTMLElement, name: string): string {
   element.style.color = `var(${name})`;
   const { color } = getComputedStyle(element);

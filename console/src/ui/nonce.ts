@@ -1,2 +1,5 @@
-/** Of the page, whose policy allows style elements with it only: the grid and the editor write such. */
+/**
+ * The nonce of the page. The grid and the editor need it for their style elements, which the policy allows only with
+ * it.
+ */
 export const nonce = document.querySelector<HTMLScriptElement>('script[nonce]')!.nonce;

@@ -18,7 +18,7 @@ interface Notice {
 
 interface Notices {
   readonly say: (text: string) => void;
-  /** Shows an error until somebody closes it. */
+  /** Shows an error until the person closes it. */
   readonly fail: (error: unknown) => void;
 }
 
@@ -31,7 +31,7 @@ export function useNotices(): Notices {
 const shownMs = 6000;
 const shownMax = 4;
 
-/** Shows short messages above the page; screen readers read them out. */
+/** Shows short messages above the page. Screen readers announce them. */
 export function NoticesProvider({ children }: { readonly children: ReactNode }): ReactElement {
   const [shown, setShown] = useState<readonly Notice[]>([]);
   const last = useRef(0);

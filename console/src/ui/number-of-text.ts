@@ -1,39 +1,36 @@
-/** Texts that people write as numbers. Every part of the console that makes a number of a text does it here. */
+/** Reads numbers that people type. Every part of the console that makes a number from a text uses this. */
 
 /** A sign, digits in groups of three or without groups, a fraction, an exponent. */
 const spelling = /^[+-]?(?:\d{1,3}(?:[\s_]\d{3})+|\d+|(?=\.\d))(?:\.\d*)?(?:e[+-]?\d+)?$/i;
 
-/** The longest text that a message repeats in full. */
+/** Maximum length of a text that a message repeats in full. */
 const shownMax = 60;
 
 /**
- * The number that a text says. Blanks and underscores may stand between groups of three digits. Throws an Error that
- * says why there is none: the text is no number, or no double has exactly this value, so that another number would be
- * stored.
+ * The number in a text. Blanks and underscores may separate groups of three digits. Throws an Error if the text is not
+ * a number, or if no double has exactly this value, because another number would be stored.
  */
 export function numberOfText(text: string): number {
   const written = text.trim();
   if (!spelling.test(written)) {
-    const advice = /^[+-]?[\d.\s]*\d,\d[\d,.]*$/.test(written)
-      ? ' Write a point before the fraction, and no commas.'
-      : '';
+    const advice = /^[+-]?[\d.\s]*\d,\d[\d,.]*$/.test(written) ? ' Use a decimal point, and no commas.' : '';
     throw new Error(`${shorten(text)} is not a number.${advice}`);
   }
   const value = Number(written.replaceAll(/[\s_]/g, ''));
-  if (!Number.isFinite(value)) throw new Error(`${shorten(text)} is larger than a number can be.`);
+  if (!Number.isFinite(value)) throw new Error(`${shorten(text)} is too large for a number.`);
   if (decimalOf(written) !== decimalOf(String(value)))
-    throw new Error(`${shorten(text)} is not kept exactly as a number: it would become ${value}.`);
+    throw new Error(`${shorten(text)} cannot be stored exactly as a number: it would become ${value}.`);
   return value;
 }
 
-/** A text in a message. */
+/** A text for a message, cut if it is long. */
 export function shorten(text: string): string {
   return text.length <= shownMax ? text : `${text.slice(0, shownMax)}…`;
 }
 
 /**
- * The same for all spellings of a value: its digits from the first to the last that is not 0, and the power of ten of
- * the last one.
+ * Equal for all spellings of a value: its digits from the first to the last nonzero one, and the power of ten of the
+ * last one.
  */
 function decimalOf(text: string): string {
   const [mantissa, exponent] = text

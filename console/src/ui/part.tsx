@@ -2,7 +2,7 @@ import type { ReactElement, ReactNode } from 'react';
 import { describeError, isErrorOfType } from './describe-error.ts';
 import { Problem } from './problem.tsx';
 
-/** A part of the page, which may be refused or not there without the others. */
+/** A part of the page. It can be refused or missing without the others. */
 export function Part<T>({
   title,
   query,
@@ -12,7 +12,7 @@ export function Part<T>({
   readonly query: { readonly data: T | undefined; readonly error: Error | null };
   readonly children: (data: T) => ReactNode;
 }): ReactElement | null {
-  // A token of an app sees what is of the app only.
+  // A token of an app sees only parts of the app.
   if (isErrorOfType(query.error, 'forbidden')) return null;
   return (
     <section>

@@ -1,6 +1,6 @@
 import { useEffect } from 'react';
 
-/** Names the window, so that one finds it among others. */
+/** Sets the window's title, so that people find it among others. */
 export function useTitle(name: string): void {
   useEffect(() => {
     document.title = `${name} – Tablog`;

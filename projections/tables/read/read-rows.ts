@@ -11,7 +11,7 @@ export interface RowsOfPart {
   readonly first: number | null;
   /** The bodies, joined by line feeds. */
   readonly bodies: string | null;
-  /** How the bodies that are no changes are stored; null: they need no conversion. */
+  /** How the bodies in the segment are stored; null: they need no conversion. */
   readonly form: string | null;
   /**
    * The indexes, and the versions of changes. Null: no row of the extent was changed, so the indexes are consecutive.

@@ -4,7 +4,8 @@ import { body, defineEvent, json, optional, profile, team } from './define-event
 import type { BodyLimits } from './limits.ts';
 
 /**
- * The blocks of a body are to follow. It is open until an event names it as the source of its rows, or `BodyExpired`.
+ * The blocks of a body will follow. The body is open until an event names it as the source of its rows, or until
+ * `BodyExpired`.
  */
 export const bodyOpenRequested = defineEvent({
   type: 'BodyOpenRequested',
@@ -25,7 +26,7 @@ export const blockReceived = defineEvent({
     number: json<number>(),
     segmentId: json<string>(),
     profile,
-    /** Whether the body of the event also holds the row IDs that the rows came with (row-bodies.ts). */
+    /** Whether the body of the event also has the row IDs with which the rows came (row-bodies.ts). */
     ids: optional(json<true>()),
   },
   cost: (data) => costOfProfile(data.profile, data.ids === true),

@@ -1,16 +1,16 @@
 /**
- * The cost of an event: how much work it takes at most to load, decide and store, where a byte of a record is about 1,
- * and a simple event 8,000 (about 0.1 ms). It is known when the event is appended, stands in the header of its record,
- * and bounds batches.
+ * The cost of an event: an upper bound for the work to load, decide and store it. A byte of a record costs about 1, and
+ * a simple event 8,000 (about 0.1 ms). The cost is known when the event is appended, is stored in the header of its
+ * record, and bounds batches.
  */
 import { unknownCost } from './cost-of-rows.ts';
 import { definitionOf, type EventData } from './event.ts';
 import { readCost } from './record-header.ts';
 
-/** Of any event. */
+/** The cost of any event. */
 const eventCost = 8_000;
 
-/** The cost of an event. `bytes`: of its JSON and its body. */
+/** The cost of an event. `bytes`: the size of its JSON and its body. */
 export function costOf(data: EventData, bytes: number): number {
   const { cost, fields } = definitionOf(data.type)!;
   const values = data as unknown as Readonly<Record<string, unknown>>;
@@ -24,11 +24,15 @@ export function costOf(data: EventData, bytes: number): number {
 }
 
 /**
- * In the JSON of events that refer to rows elsewhere: an import, and the end of a body. Quotes in strings are escaped.
+ * Found in the JSON of events that refer to rows elsewhere: an import, and the end of a body. Quotes within strings are
+ * escaped, so these texts cannot occur there.
  */
 const references = ['"rows":{"kind":"stash"', '"rows":{"kind":"body"'].map((text) => Buffer.from(text));
 
-/** The cost of an event by its record, which may be of a version that noted none, or be none at all. */
+/**
+ * The cost of an event from its record. An earlier version may have recorded no cost, and the bytes may be no record at
+ * all.
+ */
 export function costOfRecord(record: Uint8Array): number {
   const cost = readCost(record);
   if (cost !== null) return cost;

@@ -1,6 +1,6 @@
 /**
- * How a type of event is declared: once, with its fields. How it is written to the log and read from it, what it costs,
- * which processes can read it and what it names all follow from the declaration (docs/decisions/0071).
+ * Declares types of events, each once, with its fields. The declaration determines how the event is written and read,
+ * its cost, the processes that can read it, and the things that it names (docs/decisions/0071).
  */
 import { decodeProfile, encodeProfile, type EncodedProfile } from '../values/profile-codec.ts';
 import type { Profile } from '../values/profile.ts';
@@ -15,7 +15,7 @@ import {
   type RowSource,
 } from './row-source.ts';
 
-/** What a field names, for models that look it up and for the list of jobs. */
+/** The kind of thing that a field names, for models that look it up and for the list of jobs. */
 export type Role =
   | 'base'
   | 'team'
@@ -29,17 +29,20 @@ export type Role =
   | 'rows'
   | 'profile';
 
-/** A field of an event. Its values are JSON in the log, as they are unless `toWire` and `fromWire` say otherwise. */
+/**
+ * A field of an event. Its values are stored as JSON in the log: unchanged, unless `toWire` and `fromWire` convert
+ * them.
+ */
 export interface Field<T> {
   readonly toWire?: (value: T) => unknown;
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly fromWire?: (wire: any) => T;
   readonly role?: Role;
-  /** What the work that the value makes costs at most, besides its bytes (cost.ts). */
+  /** Upper bound for the cost of the work that the value causes, besides its bytes (cost.ts). */
   readonly cost?: (value: T) => number;
-  /** The language that the value needs, if it may be a newer one than that of its event (language.ts). */
+  /** The language that the value needs, if that may be newer than the language of its event (language.ts). */
   readonly language?: (value: T) => number;
-  /** What a value is taken for that is not in the log: events from before the field have none. */
+  /** The value for events from before the field existed. */
   readonly absent?: T;
   readonly isOptional?: boolean;
 }
@@ -64,10 +67,10 @@ export type DataOf<Type extends string, F extends Fields> = { readonly type: Typ
 
 export interface EventDefinition<Type extends string = string, F extends Fields = Fields> {
   readonly type: Type;
-  /** The number of the language that the type came with (language.ts). */
+  /** The language in which the type first appeared (language.ts). */
   readonly language: number;
   readonly fields: F;
-  /** What the event costs besides its bytes, if that is not the sum over its fields. */
+  /** The cost of the event besides its bytes, if it is not the sum over the fields. */
   readonly cost?: (data: DataOf<Type, F>) => number;
 }
 
@@ -78,7 +81,7 @@ export function defineEvent<const Type extends string, F extends Fields>(
   return definition;
 }
 
-/** A value that JSON holds as it is. */
+/** A value that JSON can hold unchanged. */
 export function json<T>(options: Pick<Field<T>, 'absent' | 'role'> = {}): Field<T> {
   return options;
 }
@@ -97,7 +100,7 @@ export const ifMatch: Field<bigint | null> = {
   toWire: (value) => (value === null ? null : String(value)),
   fromWire: (wire: string | null) => (wire === null ? null : BigInt(wire)),
 };
-/** From here on the version of an event is at least this plus its offset. */
+/** From this event on, the version of an event is at least this plus its offset. */
 export const base: Field<bigint> = { ...versionCodec, role: 'base' };
 
 export const team: Field<string> = json({ role: 'team' });
@@ -126,9 +129,9 @@ export const profile: Field<Profile> = {
   language: (value) => languageOfRule(value.rule),
 };
 
-/** Where the rows of the request are. */
+/** The location of the request's rows. */
 export const rows: Field<RowSource> = rowsFrom();
-/** The same, where they are in no stash. */
+/** The location of the request's rows, which are in no stash. */
 export const rowsOutsideStashes: Field<Exclude<RowSource, { readonly kind: 'stash' }>> = rowsFrom();
 
 function rowsFrom<Source extends RowSource>(): Field<Source> {

@@ -7,19 +7,19 @@ import { definitionOf, type EncodedEvent, type Envelope, type Event, type EventD
 import { languageOf } from './language.ts';
 import { codecs, encodeHeader, readRecordHeader } from './record-header.ts';
 
-/** Limit of a decompressed body: a block and a row are at most 512 KiB each. */
+/** Maximum of a decompressed body. A block and a row have at most 512 KiB each. */
 const bodyBytesMax = 2 * 1024 * 1024;
-/** Limit of the JSON before compression: 2,000 columns with the longest names and several misfits each. */
+/** Maximum of the JSON before compression: 2,000 columns with the longest names and several misfits each. */
 export const jsonBytesMax = 4 * 1024 * 1024;
 /** Smaller bodies, and smaller JSON, gain nothing from compression. */
 const compressFromBytes = 1024;
 /** The fastest level. */
 const params = { [constants.ZSTD_c_compressionLevel]: 1 };
-/** The compressed size of most blocks: each further chunk of output costs a turn of the event loop. */
+/** Fits the compressed size of most blocks. Each further chunk of output costs a turn of the event loop. */
 const compressedAtOnce = 128 * 1024;
-/** The largest record, with room below the 1 MB that brokers accept by default. */
+/** Maximum of a record. It leaves room below the 1 MB that brokers accept by default. */
 export const recordBytesMax = 900_000;
-/** The fixed part of a header, and all of its fields. */
+/** Maximum of a header: its fixed part and all its fields. */
 const headerBytesMax = 8 + 255;
 
 /** A body, or the JSON of an event, as it is stored in the record. */
@@ -38,7 +38,7 @@ export async function packBody(body: Uint8Array): Promise<PackedBody> {
   return { codec: codecs.zstd, bytes };
 }
 
-/** Throws RecordTooLarge. `trace`: the span that its record carries, if it is traced. */
+/** Throws RecordTooLarge. `trace`: the span for the record, if the request is traced. */
 export function encodeEvent(
   envelope: Envelope,
   data: EventData,
@@ -52,7 +52,7 @@ export function encodeEvent(
   const size = json.length + body.bytes.length;
   const cost = costOf(data, size);
   const packed = packJson(json);
-  // Whether an event fits must not depend on whether it is traced.
+  // Reserve room for a trace, so that tracing does not decide whether an event fits.
   const hasRoom = packed.bytes.length + body.bytes.length + headerBytesMax <= recordBytesMax;
   const header = encodeHeader(body.codec, isImport, packed.bytes.length, cost, packed.codec, hasRoom ? trace : null);
   const bytes = Buffer.concat([header, packed.bytes, body.bytes]);
@@ -62,7 +62,10 @@ export function encodeEvent(
   return { commandId: envelope.commandId, bytes, size, cost, language: languageOf(data), event };
 }
 
-/** Throws on bytes that no version of this codec wrote: a record that cannot be read must halt, never be skipped. */
+/**
+ * Throws for bytes that no version of this codec wrote, because an unreadable record must halt its partition and never
+ * be skipped.
+ */
 export function decodeEvent(bytes: Uint8Array): Event {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { codec, jsonCodec, jsonStart, bodyStart } = readRecordHeader(buffer);
@@ -72,15 +75,12 @@ export function decodeEvent(bytes: Uint8Array): Event {
   return event as Event;
 }
 
-/**
- * The event does not fit into a record: its JSON alone is too large, or what is left of JSON and body after
- * compression.
- */
+/** The event does not fit into a record: its JSON alone is too large, or JSON and body together after compression. */
 export class RecordTooLarge extends Error {
   override readonly name = 'RecordTooLarge';
 }
 
-/** On this thread: it takes a fraction of the time that it took to make the JSON. */
+/** Compresses on this thread, which takes a fraction of the time that making the JSON took. */
 function packJson(json: Buffer): PackedBody {
   if (json.length < compressFromBytes) return { codec: codecs.none, bytes: json };
   return { codec: codecs.zstd, bytes: zstdCompressSync(json, { params }) };
@@ -101,14 +101,14 @@ function unpackBody(codec: number, bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * How many bytes of a body are decompressed at once: mostly all of it, because rows take a fifth of their size. In
- * small chunks it takes half as long again.
+ * How many bytes of a body are decompressed at once: mostly all, because rows compress to a fifth of their size. Small
+ * chunks would take half as long again.
  */
 function chunkSizeFor({ length }: Uint8Array): number {
   return Math.min(1024 * 1024, Math.max(16 * 1024, 6 * length));
 }
 
-/** Fields that JSON cannot hold are converted one by one: a replacer would be called for every value of a profile. */
+/** Converts only fields that JSON cannot hold. (A replacer would be called for every value of a profile.) */
 function toWire(data: EventData): unknown {
   const wire: Record<string, unknown> = { ...data };
   for (const [name, { toWire: convert }] of Object.entries(definitionOf(data.type)!.fields)) {
@@ -117,7 +117,7 @@ function toWire(data: EventData): unknown {
   return wire;
 }
 
-/** A type of a newer version is left as it is: whoever decides it knows that it cannot be. */
+/** Leaves a type of a newer version as it is. The code that decides it detects that it cannot. */
 function fromWire(wire: Record<string, unknown>): EventData {
   const data = { ...wire };
   for (const [name, { fromWire: convert, absent }] of Object.entries(

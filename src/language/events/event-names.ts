@@ -1,6 +1,6 @@
 /**
- * What an event names: the things that decisions look up, and that the list of jobs shows. It follows from the roles of
- * its fields.
+ * Finds the things that an event names: those that decisions look up, and those that the list of jobs shows. The roles
+ * of its fields determine them.
  */
 import type { Profile } from '../values/profile.ts';
 import type { Role } from './define-event.ts';
@@ -8,7 +8,7 @@ import { definitionOf, type EventData } from './event.ts';
 import type { RowAddress } from './row-id.ts';
 import { profileIn, type RowSource } from './row-source.ts';
 
-/** What stands in a field of each role. */
+/** The value of a field, by its role. */
 interface NamedByRole {
   readonly base: bigint;
   readonly team: string;
@@ -23,10 +23,10 @@ interface NamedByRole {
   readonly profile: Profile;
 }
 
-/** The fields of each type that have a role. */
+/** For each type, its fields that have a role. */
 const fieldsByRole = new Map<string, Partial<Record<Role, string>>>();
 
-/** What an event names in this role; null if it has no such field. */
+/** The thing that an event names in this role; null if it has no such field. */
 export function namedBy<R extends Role>(data: EventData, role: R): NamedByRole[R] | null {
   const name = fieldsOf(data.type)[role];
   return name === undefined ? null : ((data as unknown as Readonly<Record<string, unknown>>)[name] as NamedByRole[R]);
@@ -42,14 +42,12 @@ function fieldsOf(type: string): Partial<Record<Role, string>> {
   return fields;
 }
 
-/**
- * The team that an event is of, also one whose type a newer version has declared; empty for those of the log itself.
- */
+/** The team of an event, even if a newer version declared its type. Empty for events of the log itself. */
 export function teamOf(data: EventData): string {
   return namedBy(data, 'team') ?? ('teamId' in data ? data.teamId : '');
 }
 
-/** The table that an event creates, or is about. */
+/** The table that an event creates or changes. */
 export function tableOf(data: EventData): string | null {
   return namedBy(data, 'table') ?? namedBy(data, 'newTable');
 }
@@ -65,18 +63,18 @@ export function profileOf(data: EventData): Profile | null {
   return namedBy(data, 'profile') ?? (source && profileIn(source));
 }
 
-/** The name of the stash whose rows an event imports; null if it imports none. */
+/** The name of the stash that an event imports; null if it imports none. */
 export function importedStash(data: EventData): string | null {
   const source = rowsOf(data);
   return source?.kind === 'stash' ? source.stashId : null;
 }
 
-/** The stash that an event is about, or imports. */
+/** The stash that an event changes or imports. */
 export function stashOf(data: EventData): string | null {
   return namedBy(data, 'stash') ?? importedStash(data);
 }
 
-/** The body that an event ends, because its rows are in the blocks of that. */
+/** The body that an event ends, because the event's rows are in the blocks of that body. */
 export function endedBody(data: EventData): string | null {
   const source = rowsOf(data);
   return source?.kind === 'body' ? source.bodyId : null;

@@ -1,9 +1,9 @@
 /**
- * The events of the log. An event that may be refused is named after the request, one that cannot after the fact. Its
- * content is always true and never changes: that something was requested under these limits, or that something
- * happened. It holds everything that a decision uses besides the read model (ARCHITECTURE.md, "Invariants").
+ * The events of the log. An event that may be refused is named after the request, any other event after the fact. Its
+ * content is always true and never changes: something was requested under these limits, or something happened. It
+ * contains everything that a decision uses besides the read model (ARCHITECTURE.md, "Invariants").
  *
- * To add a type: declare it in `<noun>-events.ts`, and name it in the list below.
+ * To add a type: declare it in `<noun>-events.ts`, and add it to the list below.
  */
 import { blockReceived, bodyExpired, bodyOpenRequested } from './body-events.ts';
 import type { DataOf, EventDefinition } from './define-event.ts';
@@ -35,7 +35,7 @@ import {
   uploadDeleteRequested,
 } from './upload-events.ts';
 
-/** Every type of event that there is. */
+/** All types of events. */
 const eventDefinitions = [
   generationStarted,
   logResumed,
@@ -77,12 +77,12 @@ const byType = new Map<string, EventDefinition>(
   eventDefinitions.map((definition) => [definition.type, definition as unknown as EventDefinition]),
 );
 
-/** The declaration of a type of event; undefined for one of a newer version. */
+/** The declaration of a type; undefined for a type of a newer version. */
 export function definitionOf(type: string): EventDefinition | undefined {
   return byType.get(type);
 }
 
-/** The newest language that a type of event came with. */
+/** The newest language among the types of events. */
 export const newestLanguage = Math.max(...eventDefinitions.map(({ language }) => language));
 
 /** The fields that all events share. */
@@ -98,8 +98,8 @@ export interface Envelope {
 export interface Event<T extends EventData = EventData> extends Envelope {
   readonly data: T;
   /**
-   * The row bodies that it carries, joined by newlines, in UTF-8, and their row IDs; empty if there are none.
-   * Decompressed on each call.
+   * The row bodies of the event, joined by newlines, in UTF-8, and their row IDs; empty if there are none. Each call
+   * decompresses them.
    */
   body(): Uint8Array;
 }
@@ -109,13 +109,11 @@ export interface EncodedEvent {
   /** The command's ID, 32 hexadecimal digits with dashes (UUID form). */
   readonly commandId: string;
   readonly bytes: Uint8Array;
-  /**
-   * The bytes of its body, and of its JSON before that was compressed: about what it takes of memory while it waits.
-   */
+  /** The bytes of its body and of its uncompressed JSON: about the memory that it takes while it waits. */
   readonly size: number;
-  /** How much work it takes (cost.ts). */
+  /** Upper bound for its work (cost.ts). */
   readonly cost: number;
-  /** Which processes can read it (language.ts). */
+  /** The language that a process needs to read it (language.ts). */
   readonly language: number;
   /** The decoded event, equal to what the bytes decode to. */
   readonly event: Event;

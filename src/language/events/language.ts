@@ -1,7 +1,7 @@
 /**
- * The language of an event: a number that says which versions of the software can read it. A version that brings new
- * kinds of events, a new format of records, or a new rule by which rows are read, gives them the next number, and they
- * are written only once all live processes read it (docs/decisions/0043).
+ * The language of an event: a number that says which versions of the software can read it. If a version adds kinds of
+ * events, a format of records, or a rule for reading rows, it gives them the next number. They are written only once
+ * all live processes read that number (docs/decisions/0043).
  */
 import { currentRule, languageOfRule } from '../values/rule.ts';
 import { definitionOf, newestLanguage, type EventData } from './event.ts';
@@ -15,7 +15,7 @@ export const eventLanguage = Math.max(
   languageOfKeys,
 );
 
-/** The language that an event needs: that of its type, or of what its fields hold. */
+/** The language that an event needs: the maximum of its type's and its fields' languages. */
 export function languageOf(data: EventData): number {
   const { language, fields } = definitionOf(data.type)!;
   const values = data as unknown as Readonly<Record<string, unknown>>;

@@ -1,11 +1,11 @@
-/** The limits that stand in events: as they were configured when the request was made. */
+/** Limits in events, as they were configured when the request was made. */
 
-/** The limits that a request is decided by, as configured when it was made. */
+/** The limits that decide a request, as configured when it was made. */
 export interface RowLimits {
   readonly rowsPerTableMax: number;
   readonly columnsMax: number;
   readonly rowBytesMax: number;
-  /** How many different columns a stash may name that is imported. Absent in events from before this limit: 10,000. */
+  /** How many different columns an imported stash may name. Absent in events from before this limit: 10,000. */
   readonly stashColumnsMax?: number;
 }
 
@@ -17,11 +17,11 @@ export interface TableLimits extends RowLimits {
 
 /** The limits of a stash, as configured when a chunk was sent to it. */
 export interface StashLimits {
-  /** For how long after its creation it can be imported, in milliseconds of log time. */
+  /** How long after its creation the stash can be imported, in milliseconds of log time. */
   readonly lifeMs: number;
   readonly chunksMax: number;
   readonly rowsMax: number;
-  /** The columns of its blocks, summed over the blocks: an import goes through all their profiles. */
+  /** Maximum of the columns of its blocks, summed over the blocks: an import goes through all their profiles. */
   readonly profiledColumnsMax: number;
   /** How many stashes the team may have, including this one. Absent in events from before this limit: no limit. */
   readonly stashesMax?: number;
@@ -37,15 +37,15 @@ export interface BodyLimits {
 export interface UploadLimits {
   /** The largest file, in bytes. */
   readonly sizeMax: number;
-  /** For how long after its creation the bytes can be sent and the upload completed, in milliseconds of log time. */
+  /** How long after its creation the bytes can be sent and the upload completed, in milliseconds of log time. */
   readonly lifeMs: number;
-  /** How long a file is kept that no row references, in milliseconds of log time. */
+  /** How long a file that no row references is kept, in milliseconds of log time. */
   readonly unclaimedLifeMs: number;
   /** How many uploads the team may have open, including this one. Absent in events from before this limit: no limit. */
   readonly openMax?: number;
   /**
-   * How many bytes all open uploads of the team may have, each counted with its `sizeMax`. Absent in older events: no
-   * limit.
+   * How many bytes all open uploads of the team may have, each counted with its `sizeMax`. Absent in events from before
+   * this limit: no limit.
    */
   readonly openBytesMax?: number;
 }

@@ -1,4 +1,4 @@
-/** Events of a partition of the log itself. They are of no team. */
+/** Events of a partition of the log itself. They belong to no team. */
 import { base, defineEvent, json } from './define-event.ts';
 
 export const generationStarted = defineEvent({
@@ -8,7 +8,7 @@ export const generationStarted = defineEvent({
 });
 
 /**
- * A part of the log was lost, or may have been. From here on the base is at least this, so that no version is given out
- * a second time: it is above every version of the lost part.
+ * A part of the log was lost, or may have been. From this event on, the base is at least this, which is above every
+ * version of the lost part. So no version is used twice.
  */
 export const logResumed = defineEvent({ type: 'LogResumed', language: 1, fields: { base } });

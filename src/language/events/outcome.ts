@@ -1,10 +1,10 @@
-/** The outcome of a command (ARCHITECTURE.md, "outcome"). Derived from the log, kept per command, rebuilt by replay. */
+/** The outcome of a command: derived from the log, kept per command, rebuilt by replay. */
 import type { ColumnMisfits } from '../values/column-misfits.ts';
 import type { Refusal } from '../values/refusal.ts';
 
 /**
- * Added rows: in each of `extents` consecutive extents, the first at (version, ordinal), `count` rows from `first` on.
- * Determines their IDs.
+ * Added rows: `extents` consecutive extents, the first at (version, ordinal), each with `count` rows from `first` on.
+ * They determine the row IDs.
  */
 export interface RowRange {
   readonly version: bigint;
@@ -13,7 +13,7 @@ export interface RowRange {
   readonly count: number;
   /** Absent: one. */
   readonly extents?: number;
-  /** The table, if some of the rows retain row IDs of earlier generations, which are in the read model. */
+  /** The table, if some of the rows retain row IDs of earlier generations. These IDs are in the read model. */
   readonly retainedIn?: string;
 }
 
@@ -44,14 +44,14 @@ export interface OperationCounts {
   readonly deleted: number;
 }
 
-/** The result of an applied command, as far as its answer needs it. */
+/** The result of an applied command: only what its answer needs. */
 export interface AppliedResult {
   readonly tableId?: string;
   /** Of a batch: the row of each operation, in their order. */
   readonly rows?: readonly RowRange[];
   readonly operations?: OperationCounts;
   readonly linkedAppIds?: readonly string[];
-  /** How many cells `dropColumns` dropped; absent otherwise, and where they were not counted. */
+  /** How many cells `dropColumns` dropped; absent without it, and if they were not counted. */
   readonly droppedCells?: number;
   readonly upload?: UploadResult;
   /** The cells that a change of types has cleared; absent if no type changed that had to be tried. */
@@ -67,7 +67,7 @@ export type Outcome = (
   | { readonly status: 'applied'; readonly result: AppliedResult }
   | { readonly status: 'refused'; readonly refusal: Refusal }
 ) & {
-  /** The version in the answer's ETag; absent if the answer is about nothing that has a version. */
+  /** The version in the answer's ETag; absent if the answer has no version. */
   readonly etag?: bigint | undefined;
   /**
    * A digest of the request, for commands with an Idempotency-Key: reusing the key with another request is an error.

@@ -1,9 +1,9 @@
 /**
- * Quotas: what a team may have so much of, by its plan or else by a setting (docs/reference/limits.md). Also the words
- * of their refusals: an outcome stores only these, and metrics count by them.
+ * Quotas: limits on what a team may have, set by its plan or by a setting (docs/reference/limits.md). Also the texts of
+ * their refusals: an outcome stores only the text, and metrics count by it.
  */
 
-/** What each quota counts that decisions move: it follows from the log. */
+/** Nouns for the quotas that decisions count, from the log. */
 const nounsOfLog = {
   rows: 'rows',
   tables: 'tables',
@@ -14,21 +14,21 @@ const nounsOfLog = {
   uploadBytes: 'bytes of files',
 } as const;
 
-/** What each of the others counts. It is counted outside of the log (docs/decisions/0029). */
+/** Nouns for the other quotas, which are counted outside of the log (docs/decisions/0029). */
 const nounsBeside = { logBytesPerDay: 'bytes of the log today' } as const;
 
 const nouns = { ...nounsOfLog, ...nounsBeside };
 
-/** A quota of which decisions know how much a team uses. */
+/** A quota whose use decisions know. */
 export type Quota = keyof typeof nounsOfLog;
 
-/** Whatever a plan limits. */
+/** A quota that a plan can limit. */
 export type PlanQuota = keyof typeof nouns;
 
 export const quotas = Object.keys(nounsOfLog) as readonly Quota[];
 export const planQuotas = Object.keys(nouns) as readonly PlanQuota[];
 
-/** What the quota counts, in the plural. */
+/** The noun for what the quota counts, in the plural. */
 export function nounOf(quota: PlanQuota): string {
   return nouns[quota];
 }
@@ -36,7 +36,7 @@ export function nounOf(quota: PlanQuota): string {
 /** How much of each quota a team uses. */
 export type Usage = { readonly [Q in Quota]: number };
 
-/** The limits that a plan sets; null: the plan sets none, so that a setting does, if there is one. */
+/** The limits of a plan. Null: the plan sets no limit, so that the setting applies, if there is one. */
 export type PlanLimits = { readonly [Q in PlanQuota as `${Q}Max`]: number | null };
 
 export const noUsage: Usage = {
@@ -60,7 +60,7 @@ export const noPlanLimits: PlanLimits = {
   logBytesPerDayMax: null,
 };
 
-/** How a team makes room, where a setting can limit it. */
+/** What a team can do to make room, for quotas that a setting can limit. */
 const remedies: Partial<Record<PlanQuota, string>> = {
   tables: 'delete some',
   stashes: 'delete some, or wait until they expire',
@@ -70,17 +70,17 @@ const remedies: Partial<Record<PlanQuota, string>> = {
   logBytesPerDay: 'wait until the next day (UTC)',
 };
 
-/** These words must not change: replay would give other outcomes. */
+/** The text must not change: replay would give other outcomes. */
 export function planRefusal(quota: PlanQuota, used: number, max: number): string {
   return `the team's plan allows ${max} ${nouns[quota]} and ${used} are in use`;
 }
 
-/** These words must not change either. */
+/** This text must not change either. */
 export function settingRefusal(quota: PlanQuota, used: number, max: number): string {
   return `the team has ${used} ${nouns[quota]} and may have at most ${max}: ${remedies[quota]}`;
 }
 
-/** The quota whose refusal has this message; null if it is none of a quota. */
+/** The quota of a refusal with this message; null if the message is not that of a quota. */
 export function quotaOfRefusal(message: string): PlanQuota | null {
   const [, noun] =
     /^the team(?:'s plan allows| has) \d+ ([a-z ]+?) and (?:\d+ are in use|may have at most \d+)/.exec(message) ?? [];

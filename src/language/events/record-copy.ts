@@ -1,16 +1,16 @@
 /**
- * A record that was copied to a log whose server gives each record the time at which it arrives there. It carries its
- * own time, and is else as it was, whatever its format: a byte for the format of copies, its time (8 bytes, unsigned,
- * big-endian, milliseconds since 1970), the record. Readers of the log take the copy off (`unwrapCopy`), so all else,
- * and every hash, is of the record as it was.
+ * A record that was copied to a log whose server sets the time of each record to its arrival. The copy carries the
+ * original time: a byte for the format of copies, the time (8 bytes, unsigned, big-endian, milliseconds since 1970),
+ * then the unchanged record in its own format. Readers of the log unwrap the copy (`unwrapCopy`), so that all other
+ * code, and every hash, sees the original record.
  */
 const copyFormat = 3;
 const prefixBytes = 9;
 
-/** How much longer a copy is than its record, in bytes. */
+/** How many bytes a copy adds to its record. */
 export const copyBytes = prefixBytes;
 
-/** What a copy holds. */
+/** The content of a copy. */
 interface CopiedRecord {
   /** The time of the record in the log that it was copied from. */
   readonly time: number;
@@ -26,7 +26,7 @@ export function wrapCopy({ time, bytes }: CopiedRecord): Uint8Array {
   return copy;
 }
 
-/** The record in a copy, without copying it again. Null for what is no copy. */
+/** The record in a copy, as a view. Null if the bytes are no copy. */
 export function unwrapCopy(stored: Uint8Array): CopiedRecord | null {
   if (stored[0] !== copyFormat || stored.length < prefixBytes) return null;
   const time = Buffer.from(stored.buffer, stored.byteOffset, prefixBytes).readBigUInt64BE(1);

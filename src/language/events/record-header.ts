@@ -44,7 +44,7 @@ const neededFrom = 0x80;
 export const codecs = { none: 0, zstd: 1 } as const;
 
 interface RecordHeader {
-  /** How the body is compressed, and how the JSON is. */
+  /** The compression of the body and of the JSON. */
   readonly codec: number;
   readonly jsonCodec: number;
   /** The offsets of the event's JSON and of its body in the record. */
@@ -53,8 +53,8 @@ interface RecordHeader {
 }
 
 /**
- * Encodes the header of a record, with the cost of its event (cost.ts). `jsonBytes`: as the JSON stands in the record.
- * `trace`: the span that it belongs to (src/api/tracing/trace-context.ts); null: none.
+ * Encodes the header of a record, with the cost of its event (cost.ts). `jsonBytes`: the length of the JSON in the
+ * record. `trace`: the span of the record (src/api/tracing/trace-context.ts); null: none.
  */
 export function encodeHeader(
   codec: number,
@@ -93,7 +93,9 @@ export function readRecordHeader(record: Buffer): RecordHeader {
   return { codec: record[1]!, jsonCodec: readJsonCodec(record, jsonStart), jsonStart, bodyStart };
 }
 
-/** The cost in the header of a record. Null if it has none, as those of older versions, or is no record. */
+/**
+ * The cost in the header of a record. Null if the header has none, as in older versions, or if the bytes are no record.
+ */
 export function readCost(record: Uint8Array): number | null {
   const field = findField(record, costTag);
   if (field === null) return null;
@@ -102,15 +104,15 @@ export function readCost(record: Uint8Array): number | null {
   return cost;
 }
 
-/** The span that a record belongs to. Null if its request was not traced, or if it is no record. */
+/** The span of a record. Null if its request was not traced, or if the bytes are no record. */
 export function readTraceContext(record: Uint8Array): Uint8Array | null {
   const field = findField(record, traceTag);
   return field && record.subarray(field.start, field.end);
 }
 
 /**
- * Where the value of a field is; null if the record has none with this tag. No view of it: each record is asked, and
- * making a view takes longer than the rest.
+ * The place of a field's value; null if the record has no field with this tag. Not a view, because this runs for each
+ * record, and making a view would take longer than the rest.
  */
 function findField(record: Uint8Array, tag: number): { readonly start: number; readonly end: number } | null {
   if (record[0] !== format || record.length < fixedBytes) return null;
@@ -125,7 +127,7 @@ function jsonStartOf(record: Buffer): number {
   return fixedBytes + (record[0] === firstFormat ? 0 : record[3]!);
 }
 
-/** Throws on a field that is truncated, or that is required and unknown. `end`: where the fields end. */
+/** Throws for a field that is truncated, or required and unknown. `end`: the end of the fields. */
 function readJsonCodec(record: Buffer, end: number): number {
   let jsonCodec: number = codecs.none;
   for (let at = fixedBytes; at < end; at += 2 + record[at + 1]!) {

@@ -1,7 +1,7 @@
 /**
- * The body of an event that carries rows: row bodies in UTF-8, joined by line feeds. If the event has `ids`, the row
- * IDs that the rows came with follow, 16 bytes a row: the bytes of the row ID, zeros for a row without one, ones for an
- * invalid row ID.
+ * The body of an event with rows: row bodies in UTF-8, joined by line feeds. If the event has `ids`, the row IDs with
+ * which the rows came follow, 16 bytes a row: the bytes of the ID, zeros for a row without an ID, ones for an invalid
+ * ID.
  */
 import type { EventRows } from './row-source.ts';
 
@@ -18,12 +18,12 @@ export function joinRowBodies({
   return ids === null ? body : Buffer.concat([body, ids]);
 }
 
-/** The row bodies alone. */
+/** The part with the row bodies. */
 export function rowTextOf(body: Uint8Array, rows: EventRows): Uint8Array {
   return rows.ids ? body.subarray(0, body.length - rows.profile.rows * idBytes) : body;
 }
 
-/** The row IDs alone; null if the event carries none. */
+/** The part with the row IDs; null if the event carries none. */
 export function rowIdsOf(body: Uint8Array, rows: EventRows): Uint8Array | null {
   return rows.ids ? body.subarray(body.length - rows.profile.rows * idBytes) : null;
 }

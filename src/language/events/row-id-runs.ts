@@ -1,10 +1,10 @@
 /**
- * The row IDs that rows came with, as runs: consecutive rows with consecutive IDs. An overwrite looks at runs rather
- * than rows: a client that writes back the rows it read sends few runs.
+ * Runs of row IDs: consecutive rows with consecutive IDs. An overwrite compares runs instead of rows, because a client
+ * that writes back rows it has read sends few runs.
  */
 import type { Steps } from '../time-slices.ts';
 
-/** `count` rows from `row` on have the IDs of (version, ordinal) from the index `first` on. */
+/** `count` rows from `row` on have the IDs (version, ordinal, index) with indexes from `first` on. */
 export interface RowIdRun {
   readonly version: bigint;
   readonly ordinal: number;
@@ -14,12 +14,12 @@ export interface RowIdRun {
 }
 
 const idBytes = 16;
-/** Version and ordinal, with which an ID and an encoded run begin. */
+/** The length of version and ordinal, with which an ID and an encoded run begin. */
 const issuerBytes = 12;
 /** The size of an encoded run (`findRowIdRuns`). */
 export const runBytes = 24;
 
-/** The runs of these row IDs (see src/language/events/row-bodies.ts), in row order, 24 bytes each. */
+/** The runs of these row IDs (src/language/events/row-bodies.ts), in row order, 24 bytes each. */
 export function findRowIdRuns(ids: Uint8Array): Uint8Array {
   const bytes = Buffer.from(ids.buffer, ids.byteOffset, ids.byteLength);
   const rows = bytes.length / idBytes;
@@ -52,28 +52,27 @@ function goesOn(runs: Buffer, run: number, bytes: Buffer, id: number, row: numbe
   );
 }
 
-/** The rows of encoded runs: the first one of each, and how many. */
+/** The rows of encoded runs: for each, its first row and its count. */
 export function* rowsOfRuns(runs: Uint8Array): Generator<Pick<RowIdRun, 'row' | 'count'>> {
   const bytes = Buffer.from(runs.buffer, runs.byteOffset, runs.byteLength);
   for (let run = 0; run < bytes.length; run += runBytes)
     yield { row: bytes.readUInt32BE(run + 20), count: bytes.readUInt32BE(run + 16) };
 }
 
-/** What issued row IDs: the event of this version, to the rows of one extent. */
+/** The issuer of row IDs: the event of this version, for the rows of one extent. */
 export type RowIdIssuer = Pick<RowIdRun, 'version' | 'ordinal'>;
 
-/** How many runs, or comparisons of runs, come between two steps: at most 10 ms of work. */
+/** How many runs, or comparisons of runs, one step handles: at most 10 ms of work. */
 export const runsOfStep = 20_000;
 
 /**
- * Parts of a body: the number of rows of each, and its runs as encoded by `findRowIdRuns`; null if no row came with an
- * ID.
+ * The parts of a body. `rows`: the number of rows. `runs`: encoded by `findRowIdRuns`; null if no row came with an ID.
  */
 type Parts = readonly { readonly rows: number; readonly runs: Uint8Array | null }[];
 
 /** The runs of several parts of a body as one list, in row order. */
 export class RowIdRuns {
-  /** Each once, in the order of their first runs. */
+  /** Each issuer once, in the order of their first runs. */
   readonly issuers: readonly RowIdIssuer[];
   /** Whether these are all runs of the parts. */
   readonly isWhole: boolean;
@@ -93,7 +92,7 @@ export class RowIdRuns {
     ];
   }
 
-  /** The runs up to the one that would be of one issuer more than `issuersMax`. */
+  /** Reads runs until one would add an issuer beyond `issuersMax`. */
   static *read(parts: Parts, issuersMax = Infinity): Steps<RowIdRuns> {
     const issuers: RowIdIssuer[] = [];
     const known = new Map<string, number>();
@@ -145,7 +144,7 @@ export class RowIdRuns {
     };
   }
 
-  /** The number in `issuers` of what issued the IDs of a run. */
+  /** The index in `issuers` of the issuer of a run's IDs. */
   issuerAt(place: number): number {
     return this.#issuerOf[place]!;
   }
@@ -160,7 +159,7 @@ export class RowIdRuns {
     return (yield* this.#haveCommon(places)) ? yield* this.#findFirstRepeated(places) : null;
   }
 
-  /** Whether any two runs share an ID. `places` are in ID order, so it suffices to compare neighbours. */
+  /** Whether any two runs share an ID. `places` are in ID order, so comparing neighbours is enough. */
   *#haveCommon(places: Uint32Array): Steps<boolean> {
     for (let at = 1; at < places.length; at += 1) {
       if (at % runsOfStep === 0) yield;
@@ -171,8 +170,8 @@ export class RowIdRuns {
 
   /**
    * Unlinks the runs from a list in ID order, last row first, so that the neighbours of a run are runs of earlier rows.
-   * The runs before the first repeating one are disjoint, so what it repeats is in one of its two neighbours. A find in
-   * an earlier run replaces one in a later run.
+   * The runs before the first repeating one are disjoint, so that run repeats an ID of one of its two neighbours. A
+   * find in an earlier run replaces one in a later run.
    */
   *#findFirstRepeated(places: Uint32Array): Steps<number | null> {
     const none = places.length;
@@ -200,7 +199,7 @@ export class RowIdRuns {
     return found;
   }
 
-  /** The first index whose ID both runs contain; null if there is none. */
+  /** The first index that both runs contain; null if there is none. */
   #firstCommon(a: number, b: number): number | null {
     if (this.#issuerOf[a] !== this.#issuerOf[b]) return null;
     const index = Math.max(this.#first[a]!, this.#first[b]!);
@@ -209,8 +208,8 @@ export class RowIdRuns {
 }
 
 /**
- * The places of these keys in the order of the keys. Merges in steps: the sort of typed arrays would hold the thread
- * until it is done.
+ * The places of these keys, sorted by key. A merge sort in steps, because the sort of typed arrays would block the
+ * thread until it is done.
  */
 function* sortPlaces(keys: Float64Array): Steps<Uint32Array> {
   let from = new Uint32Array(keys.length).map((_, place) => place);

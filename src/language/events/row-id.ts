@@ -15,7 +15,7 @@ const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_
 
 const digitCodes = Buffer.from(digits);
 
-/** The 16 characters that all rows of an extent share: twelve bytes are exactly sixteen digits. */
+/** The 16 characters that all rows of an extent share. (Twelve bytes are exactly sixteen digits.) */
 export function rowIdPrefix(version: bigint, ordinal: number): string {
   const bytes = Buffer.alloc(12);
   bytes.writeBigUInt64BE(version, 0);
@@ -35,7 +35,7 @@ export function rowIdSuffix(index: number): string {
   );
 }
 
-/** Writes the result of `rowIdSuffix`. Returns the index behind it. */
+/** Writes the result of `rowIdSuffix`. Returns the index after it. */
 export function writeRowIdSuffix(bytes: Uint8Array, start: number, index: number): number {
   bytes[start] = digitCodes[index >>> 26]!;
   bytes[start + 1] = digitCodes[(index >>> 20) & 63]!;
@@ -50,7 +50,7 @@ export function formatRowId({ version, ordinal, index }: RowAddress): string {
   return rowIdPrefix(version, ordinal) + rowIdSuffix(index);
 }
 
-/** Null if no row can have this text as its ID. */
+/** Null if no row can have this ID. */
 export function parseRowId(text: string): RowAddress | null {
   if (text.length !== 22) return null;
   const bytes = Buffer.from(text, 'base64url');

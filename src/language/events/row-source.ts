@@ -1,6 +1,6 @@
 /**
- * Where the rows of a request are: in the event, in earlier events, or in a stash. The segments model owns what it
- * means.
+ * The location of a request's rows: in the event, in earlier events, or in a stash. The segments model defines its
+ * meaning.
  */
 import { decodeProfile, encodeProfile, type EncodedProfile } from '../values/profile-codec.ts';
 import type { Profile } from '../values/profile.ts';
@@ -9,29 +9,29 @@ import { contentOf, costOfContent, unknownCost, type BodyContent } from './cost-
 /** Rows that an event carries in its body. */
 export interface EventRows {
   readonly profile: Profile;
-  /** Whether the body also holds the row IDs that the rows came with (see src/language/events/row-bodies.ts). */
+  /** Whether the body also has the row IDs with which the rows came (src/language/events/row-bodies.ts). */
   readonly ids?: true;
 }
 
-/** Where the rows of a request are stored. */
+/** The location of a request's rows. */
 export type RowSource =
   /** No rows at all. */
   | { readonly kind: 'none' }
   /** In this event: few rows, which join the table's tail. */
   | (EventRows & { readonly kind: 'few' })
-  /** In this event: a block, written to the segment of this ID. */
+  /** In this event: a block, which is written to the segment with this ID. */
   | (EventRows & { readonly kind: 'block'; readonly segmentId: string })
-  /** In the `BlockReceived` events with this body ID. `content` is absent in events from before it was noted. */
+  /** In the `BlockReceived` events with this body ID. `content` is absent in events from before it was recorded. */
   | { readonly kind: 'body'; readonly bodyId: string; readonly blocks: number; readonly content?: BodyContent }
   /** In a stash, under its name (stash-name.ts). */
   | { readonly kind: 'stash'; readonly stashId: string };
 
-/** The profile of rows that the event itself carries; null if it carries none. */
+/** The profile of the rows that the event itself carries; null if it carries none. */
 export function profileIn(source: RowSource): Profile | null {
   return 'profile' in source ? source.profile : null;
 }
 
-/** How many segments with the rows are known before anything is loaded: those of a stash are not. */
+/** How many segments with the rows are known before anything is loaded. The segments of a stash are not. */
 export function segmentsIn(source: RowSource): number {
   switch (source.kind) {
     case 'none':
@@ -45,12 +45,12 @@ export function segmentsIn(source: RowSource): number {
   }
 }
 
-/** Whether the rows come as segments: their places are not known before an extent refers to them. */
+/** Whether the rows come as segments, so that their places are unknown until an extent refers to them. */
 export function comesAsSegments({ kind }: RowSource): boolean {
   return kind === 'block' || kind === 'body' || kind === 'stash';
 }
 
-/** What the work with the rows costs at most, besides the bytes of the event (cost.ts). */
+/** Upper bound for the cost of the work with the rows, besides the bytes of the event (cost.ts). */
 export function costOfSource(source: RowSource): number {
   switch (source.kind) {
     case 'none':
@@ -65,7 +65,7 @@ export function costOfSource(source: RowSource): number {
   }
 }
 
-/** As JSON. */
+/** The source as JSON. */
 export function rowSourceToWire(source: RowSource): unknown {
   return 'profile' in source ? { ...source, profile: encodeProfile(source.profile) } : source;
 }

@@ -11,7 +11,7 @@ export const chunkPutRequested = defineEvent({
     /** The client-given name of the chunk in the stash. */
     serial: json<string>(),
     limits: json<StashLimits>(),
-    /** Even few rows form a block here; `few` stands for no rows, only columns. */
+    /** Here even few rows form a block. `few` means no rows, only columns. */
     rows: rowsOutsideStashes,
   },
 });
@@ -22,7 +22,9 @@ export const stashDeleteRequested = defineEvent({
   fields: { teamId: team, stashId: stash },
 });
 
-/** The stash's lifetime is over. Decisions do not depend on this event: it allows its chunks to be removed. */
+/**
+ * The lifetime of the stash is over. Decisions do not depend on this event. It allows garbage collection of the chunks.
+ */
 export const stashExpired = defineEvent({
   type: 'StashExpired',
   language: 1,

@@ -49,7 +49,7 @@ export const tableCreateRequested = defineEvent({
     teamId: team,
     tableId: newTable,
     name: json<string>(),
-    /** Null: they are inferred from the rows. */
+    /** Null: the columns are inferred from the rows. */
     columns: json<readonly GivenColumn[] | null>(),
     /** The IDs of the columns of its key; absent: it has none. */
     key: optional(key),
@@ -116,7 +116,7 @@ export const rowPatchRequested = defineEvent({
     ifMatch,
     onSchemaError,
     limits: json<RowLimits>(),
-    /** Of the one row in the event's body, with nulls for the columns to be cleared. */
+    /** The profile of the one row in the event's body. Nulls are columns to clear. */
     profile,
   },
 });

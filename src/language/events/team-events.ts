@@ -12,7 +12,7 @@ export const teamResumed = defineEvent({ type: 'TeamResumed', language: 1, field
 
 const planLimit = optional(json<number | null>());
 
-/** The limits that are named; absent: unchanged. */
+/** Limits of a plan. An absent limit is unchanged. */
 export const teamPlanSet = defineEvent({
   type: 'TeamPlanSet',
   language: 1,
@@ -29,7 +29,7 @@ export const teamPlanSet = defineEvent({
   },
 });
 
-/** Logs written before tokens had limits: their tokens never expire, and cover the whole team. */
+/** In logs from before tokens had limits, tokens never expire and cover the whole team. */
 export const tokenCreated = defineEvent({
   type: 'TokenCreated',
   language: 1,
@@ -46,8 +46,7 @@ export const tokenCreated = defineEvent({
     /** The only app that the token grants access to; null: the whole team. */
     appId: json<string | null>({ absent: null }),
     /**
-     * The last characters of the token (src/storage/security/access-token.ts); absent: not known, because an earlier
-     * version made it.
+     * The last characters of the token (src/storage/security/access-token.ts); absent if an earlier version created it.
      */
     endsIn: optional(json<string>()),
   },
@@ -59,7 +58,7 @@ export const tokenRevoked = defineEvent({
   fields: { teamId: team, tokenId: token },
 });
 
-/** The committed state refused a request, whose rows were dropped. Its outcome is that refusal. */
+/** The committed state refused a request, whose rows were dropped. This refusal is the outcome. */
 export const requestRefused = defineEvent({
   type: 'RequestRefused',
   language: 1,

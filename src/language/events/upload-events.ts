@@ -31,14 +31,14 @@ export const uploadCompleteRequested = defineEvent({
     uploadId: upload,
     appId: json<string>(),
     /**
-     * The received bytes, sealed under this name for this request. If they exceed the upload's limit, this file need
-     * not exist.
+     * The received bytes, sealed under this name for this request. If they exceed the upload's limit, the file need not
+     * exist.
      */
     file: json<StoredFile>(),
   },
 });
 
-/** The file of an upload is to be withdrawn; an upload that was not completed is to be given up. */
+/** Requests to withdraw the file of an upload. An upload that was not completed is given up. */
 export const uploadDeleteRequested = defineEvent({
   type: 'UploadDeleteRequested',
   language: 1,
@@ -46,8 +46,8 @@ export const uploadDeleteRequested = defineEvent({
 });
 
 /**
- * A process checked whether the upload's time is over, or whether rows reference its file. Decided at the event's place
- * in the log.
+ * A process has noticed that the upload's time may be over, or that no row may reference its file. The decision is made
+ * at the event's place in the log.
  */
 export const uploadChecked = defineEvent({
   type: 'UploadChecked',

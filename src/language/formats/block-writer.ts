@@ -9,19 +9,22 @@ import type { RowScanner, ScannedRow } from './row-scanner.ts';
 
 const lineFeed = 0x0a;
 
-/** Some rows as they are stored and travel in an event, with their profile. */
+/** Rows in the form in which they are stored and travel in an event, with their profile. */
 export interface RowBlock {
   readonly profile: Profile;
   /** Row bodies in UTF-8, joined by line feeds. */
   readonly body: Uint8Array;
   /**
-   * The row IDs that the rows came with (`$rowID`), 16 bytes a row: zeros for a row without one, ones for an invalid
-   * one. Null if no row has any, or if they are not requested.
+   * The row IDs with which the rows came (`$rowID`), 16 bytes a row: zeros for a row without an ID, ones for an invalid
+   * ID. Null if no row has an ID, or if IDs are not requested.
    */
   readonly ids: Uint8Array | null;
 }
 
-/** Adjacent clean rows are copied together by `copyRun`, which must be called before the scanner's buffer changes. */
+/**
+ * Cuts rows into blocks. Adjacent clean rows are copied together by `copyRun`. Call it before the scanner's buffer
+ * changes.
+ */
 export class BlockWriter {
   readonly #scanner: RowScanner;
   readonly #limits: RowReaderLimits;
@@ -39,9 +42,7 @@ export class BlockWriter {
     this.#profiler = new RowProfiler(scanner);
   }
 
-  /**
-   * Adds a row. Returns the previous block if the row does not fit into it. A row counts with its length as received.
-   */
+  /** Adds a row. Returns the previous block if the row does not fit into it. Counts the row's length as received. */
   add(row: ScannedRow): RowBlock | null {
     const { start, end } = row;
     const isFull =

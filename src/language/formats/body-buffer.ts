@@ -1,8 +1,8 @@
-/** A growing buffer for the bodies of a block, and the rewriting of rows that cannot be copied. */
+/** A growing buffer for the bodies of a block. Rewrites rows that cannot be copied. */
 import { backslash, blank, closeBrace, comma, lowerN, openBrace, openBracket, quote } from '../values/json-scanner.ts';
 import type { ScannedRow } from './row-scanner.ts';
 
-/** Small, because most bodies are: one row of a patch. It grows in few steps to limit garbage. */
+/** Small, because most bodies are small: one row of a patch. It grows in few steps to limit garbage. */
 const bytesAtFirst = 1024;
 const growth = 8;
 const bytesOfBlock = 512 * 1024;
@@ -26,7 +26,7 @@ export class BodyBuffer {
     this.bytes = grown;
   }
 
-  /** The bytes written, which the caller owns from now on. */
+  /** The bytes written. The caller owns them from now on. */
   take(): Uint8Array {
     const taken = this.bytes.subarray(0, this.length);
     this.bytes = Buffer.alloc(0);
@@ -34,7 +34,7 @@ export class BodyBuffer {
     return taken;
   }
 
-  // The methods below need room that was reserved before.
+  // The methods below need room that `reserve` has made.
 
   byte(byte: number): void {
     this.bytes[this.length++] = byte;
@@ -69,8 +69,8 @@ export class BodyBuffer {
   }
 
   /**
-   * Rewrites a row: its columns in order, no white space between tokens, no `$rowID`, nulls only if they are kept. The
-   * result is never longer than the row was.
+   * Rewrites a row: its columns in order, without white space between tokens and without `$rowID`; nulls only if they
+   * are kept. The result is never longer than the row.
    */
   rewrite(row: ScannedRow, keepNulls: boolean): void {
     const { bytes, columns, starts, ends } = row;
@@ -91,7 +91,7 @@ export class BodyBuffer {
   }
 }
 
-/** The row's cells (indexes into its arrays) in the order of their columns. */
+/** The indexes of a row's cells, in the order of their columns. */
 function cellsInOrder({ columns, count }: ScannedRow): number[] {
   const cells: number[] = [];
   for (let cell = 0; cell < count; cell += 1) cells.push(cell);

@@ -8,7 +8,7 @@ import type { RowReaderLimits } from './row-limits.ts';
 import type { Rule } from '../values/rule.ts';
 
 /**
- * Rows are kept as cells until their block is full: a column is stored as numbers or booleans only if all its cells in
+ * Rows stay cells until their block is full, because a column is stored as numbers or booleans only if all its cells in
  * the block are numbers or booleans.
  */
 export class CellBlockWriter {
@@ -47,9 +47,7 @@ export class CellBlockWriter {
     return full;
   }
 
-  /**
-   * Closes the block. Null if it has no rows; but the first block of a body may consist of the header's columns only.
-   */
+  /** Closes the block. Null if it has no rows. But the first block of a body may have only the header's columns. */
   close(): RowBlock | null {
     const rows = this.#rows;
     if (rows.length === 0 && (this.#wroteBlock || this.#header.ordered.length === 0)) return null;

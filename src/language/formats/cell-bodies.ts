@@ -8,7 +8,7 @@ const lineFeed = 0x0a;
 /** Longer texts are written by built-in functions. */
 const loopLengthMax = 32;
 
-/** `Buffer#write` calls this internally; calling it directly saves its overhead. */
+/** `Buffer#write` calls this internally. Calling it directly saves overhead. */
 type WrittenBuffer = Buffer & { utf8Write(text: string, start: number): number };
 
 interface WrittenColumn {
@@ -102,7 +102,7 @@ export function bytesAsStrings(cells: readonly string[], { columns }: DelimitedH
   for (const [position, cell] of cells.entries()) {
     const column = columns[position];
     if (cell === '' || !column) continue;
-    // The quotes are in the overhead.
+    // `overheadBytes` includes the quotes.
     bytes += column.overheadBytes + Buffer.byteLength(JSON.stringify(cell)) - 2;
   }
   return Math.max(bytes, 2);

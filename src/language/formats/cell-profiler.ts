@@ -22,11 +22,13 @@ export class CellProfiler {
   /** The columns of the current block. */
   #columns: CellColumn[] = [];
   #rows = 0;
-  /** In earlier blocks. */
+  /** Rows in earlier blocks. */
   #rowsBefore = 0;
   #dropped = 0;
 
-  /** `counts`: whether it counts cells by what they fit; `rule`: by which rule they fit, and how they are written. */
+  /**
+   * `counts`: whether to count cells by the types that they fit. `rule`: the rule by which they fit, and their form.
+   */
   constructor(header: DelimitedHeader, counts: boolean, rule: Rule) {
     this.#header = header;
     this.#counts = counts;
@@ -35,14 +37,17 @@ export class CellProfiler {
     this.#builder = new ProfileBuilder(counts);
   }
 
-  /** Adds all columns of the header to the current block, even if no row fills them, but those that need a value. */
+  /**
+   * Adds all columns of the header to the current block, even if no row fills them. Leaves out columns that need a
+   * value.
+   */
   nameAll(): void {
     for (const column of this.#header.columns) {
       if (column !== null && !column.isOptional) this.#grow(column);
     }
   }
 
-  /** Adds a row, of which some cells were left out. */
+  /** Adds a row. `dropped`: how many of its cells were dropped. */
   add(cells: readonly string[], dropped: number): void {
     const { columns } = this.#header;
     for (let position = 0; position < cells.length; position += 1) {
@@ -55,7 +60,7 @@ export class CellProfiler {
     this.#dropped += dropped;
   }
 
-  /** The profile of the rows since the last call, whose bodies have this many bytes. */
+  /** The profile of the rows since the last call. `bytes`: the length of their bodies. */
   take(bytes: number, rowBytesMax: number): Profile {
     const order = new Map(this.#columns.map((column) => [column.id, column.index]));
     for (const column of this.#columns) {

@@ -1,46 +1,46 @@
 /**
- * The forms of CSV and TSV that a person can name: how lines and cells are written, and what their texts mean
+ * The forms of CSV and TSV that a person can state: how lines and cells are written, and the meaning of their texts
  * (docs/spec/decisions.md 2, "Forms of CSV and TSV").
  */
 import { isArrayType, itemKind, type ColumnType } from '../values/column-type.ts';
 import type { DateFormat } from '../values/date-format.ts';
 
-/** Lines before the header are at most so many. */
+/** Maximum of lines before the header. */
 export const skipLinesMax = 1_000_000;
 
 /**
- * How a person said that a file is written. RFC 4180 applies where a member is absent. Each member has the name of a
+ * The form of a file, as the person states it. If a member is absent, RFC 4180 applies. Each member has the name of a
  * query parameter.
  */
 export interface DelimitedForm {
   /** `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on. */
   readonly header?: 'present' | 'absent';
-  /** The one character between cells. If absent, the media type says it, or a first line such as `sep=;`. */
+  /** The character between cells. If absent, the media type determines it, or a first line such as `sep=;`. */
   readonly delimiter?: string;
-  /** The one character around cells, or `none`: no character is special. If absent, `"`. */
+  /** The character around cells, or `none`: no character is special. If absent, `"`. */
   readonly quote?: string;
-  /** The one character before a quote within a quoted cell. If absent, a quote is doubled. */
+  /** The character before a quote within a quoted cell. If absent, a quote is doubled. */
   readonly escape?: string;
   /** Whether a quote inside an unquoted cell is text. */
   readonly lenient?: boolean;
   /** How many lines come before the header. */
   readonly skipLines?: number;
-  /** The one character that lines begin with which are no records. */
+  /** Lines that begin with this character are ignored. */
   readonly comment?: string;
-  /** `rename`: of columns with one name, the second becomes `<name>_2`. If absent, they are refused. */
+  /** `rename`: if a name occurs twice, the second column becomes `<name>_2`. If absent, such a header is refused. */
   readonly duplicateColumns?: 'rename';
   /** Unquoted cells with exactly these texts are empty. */
   readonly null?: readonly string[];
-  /** The mark before the fraction of numbers. If absent, a point. */
+  /** The decimal separator of numbers. If absent, a point. */
   readonly decimal?: '.' | ',';
   readonly dateFormat?: DateFormat;
-  /** Types of some columns, by their IDs. Those of the others are inferred. */
+  /** Types of some columns, by their IDs. The types of other columns are inferred. */
   readonly types?: Readonly<Record<string, ColumnType>>;
-  /** The ID of the column that a column of the file goes to, by its name in the file. */
+  /** IDs of columns in the table, by the column's name in the file. */
   readonly columns?: Readonly<Record<string, string>>;
 }
 
-/** The form as query parameters, by name; what is absent is left out. */
+/** The form as query parameters, by name. Absent members are left out. */
 export function formParameters(form: DelimitedForm): Record<string, string> {
   const texts = Object.entries(form).flatMap(([name, value]: [string, unknown]): [string, string][] => {
     if (value === undefined || value === false) return [];
@@ -57,7 +57,7 @@ export function formParameters(form: DelimitedForm): Record<string, string> {
   return Object.fromEntries(texts);
 }
 
-/** A type as requests write it. */
+/** A type in the spelling of requests. */
 function spelledType(type: ColumnType): unknown {
   return isArrayType(type) ? { kind: 'array', items: { kind: itemKind(type) } } : type;
 }

@@ -25,19 +25,19 @@ export class CellColumn {
   growing: GrowingColumn | null = null;
   /** Whether further cells cannot change the profile. */
   settled = false;
-  /** Looks at its cells for a remark; null: no longer, or not at all. */
+  /** Collects its cells for a remark; null: no longer, or not at all. */
   watch: ColumnWatch | null = null;
-  /** Whether the header left its cell empty. */
+  /** Whether its cell in the header is empty. */
   readonly isUnnamed: boolean;
   /**
-   * Whether it is a column only once a row has a value for it: neither its cell in the header nor any behind it has a
-   * name.
+   * Whether it becomes a column only when a row has a value for it, because its cell in the header and all cells after
+   * it are empty.
    */
   readonly isOptional: boolean;
   /** Whether a row has a value for it, or the first block names it. */
   isThere = false;
 
-  /** Its type, if the request said it. */
+  /** Its type, if the request states it. */
   readonly given: ColumnType | null;
 
   constructor(
@@ -69,15 +69,15 @@ export interface DelimitedHeader {
   /** The position of `$rowID`; -1 if the header has none. */
   readonly rowIdAt: number;
   /**
-   * How many cells the line has. If they are more than columns may be, those behind are not in the lists here, and
+   * How many cells the line has. If there are more than the maximum of columns, the lists here lack the rest, and
    * `refusal` says why.
    */
   readonly width: number;
-  /** The first ID that is reserved, or occurs a second time, or is one too many; null if there is none. */
+  /** The refusal for the first ID that is reserved, repeated or one too many; null if there is none. */
   readonly refusal: RowsRefusal | null;
-  /** The position behind the last cell that is not empty. */
+  /** The position after the last cell that is not empty. */
   readonly namedEnd: number;
-  /** The positions of names that were written in another normal form of Unicode than their IDs. */
+  /** The positions of names in another normal form of Unicode than their IDs. */
   readonly renormalized: readonly number[];
 }
 
@@ -92,9 +92,9 @@ export function readDelimitedHeader(
   limits: RowReaderLimits,
   { columns: given = {}, duplicateColumns, types = {} }: DelimitedForm,
 ): DelimitedHeader {
-  // The header is refused at one of these cells at the latest. A line of 512 KiB may have half a million of them.
+  // The header is refused at one of these cells at the latest. A line of 512 KiB may have half a million cells.
   const looked = cells.slice(0, limits.columns + 1);
-  // Copies: a cell is a slice that would keep the whole text in memory for as long as the schema.
+  // Copy each cell: a slice would keep the whole text in memory for as long as the schema.
   const written = looked.map((cell) => Buffer.from(cell).toString());
   const idOf = columnIdsOf(known, given, written);
   const names = written.map(idOf);
@@ -146,10 +146,10 @@ export function readDelimitedHeader(
 }
 
 /**
- * The ID of the column that a name in the header means: as a person said, or that of the table with exactly this name,
- * or else the name in NFC, unless the table has a column whose ID is the same but for its normal form. What a person
- * said of a name that the header has does not count for one that is the same but for its normal form.
- * @param names those of the header
+ * The ID of the column that a name in the header means. In this order: the ID that the person stated; the column of the
+ * table with exactly this name; the column whose ID differs only in its normal form; the name in NFC. An ID that the
+ * person stated for one name does not apply to a name that differs only in its normal form.
+ * @param names the names in the header
  */
 export function columnIdsOf(
   known: readonly string[],
@@ -196,8 +196,8 @@ export function headerOfAbsent(
 }
 
 /**
- * The names, of which each that occurred before has `_2`, `_3` or so on behind it. Empty ones stay. In linear time:
- * each name goes on where it was.
+ * The names, with `_2`, `_3` and so on after repeated ones. Empty names stay. In linear time: each name continues with
+ * its last number.
  */
 function renameDuplicates(names: readonly string[]): string[] {
   const taken = new Set(names);
@@ -215,8 +215,8 @@ function renameDuplicates(names: readonly string[]): string[] {
 }
 
 /**
- * The IDs of the columns: one without a name is `column_<n>` by its place in the line, with `_2` behind it if another
- * column has that name.
+ * The IDs of the columns. A column without a name is `column_<n>` by its place in the line, with `_2` after it if
+ * another column has that name.
  */
 function nameAll(cells: readonly string[]): string[] {
   const taken = new Set(cells);
@@ -227,8 +227,8 @@ function nameAll(cells: readonly string[]): string[] {
 }
 
 /**
- * The name, with `_2`, `_3` or so on behind it if it is taken. It is taken from then on. `from`: the first number to
- * try; null: the name may do without.
+ * The name, with `_2`, `_3` and so on after it if it is taken. The result is then taken. `from`: the first number to
+ * try; null: try the name without a number first.
  */
 function unlike(taken: Set<string>, name: string, from: number | null): { readonly id: string; readonly next: number } {
   let next = from ?? 2;
@@ -238,17 +238,17 @@ function unlike(taken: Set<string>, name: string, from: number | null): { readon
   return { id, next };
 }
 
-/** How the note on a column ends that has neither a name nor values. */
+/** The end of the note on a column that has neither a name nor values. */
 export const leftOut = ' and no values, and was left out';
 
-/** What was made of names in another normal form of Unicode: a name itself may be no ASCII. */
+/** Notes on names in another normal form of Unicode. They name the place, because the name itself may not be ASCII. */
 export function noteRenormalized({ renormalized }: DelimitedHeader): string[] {
   return renormalized.map(
     (position) => `${placeInHeader(position)}: was written in another normal form of Unicode than its column`,
   );
 }
 
-/** What was made of columns without a name, once all rows have been read. */
+/** Notes on columns without a name, once all rows have been read. */
 export function noteUnnamed({ columns }: DelimitedHeader): string[] {
   return columns.flatMap((column) => {
     if (column === null || !column.isUnnamed) return [];

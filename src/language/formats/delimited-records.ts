@@ -1,20 +1,18 @@
 /**
- * CSV and TSV text as records. Papa Parse cuts texts without quotes, in which nothing can be a mistake; all others are
- * split by our own scanner (docs/decisions/0069).
+ * Reads CSV and TSV text as records. Papa Parse cuts texts without quotes, in which no mistake is possible. Our own
+ * splitter reads all others (docs/decisions/0069).
  */
 import Papa from 'papaparse';
 import type { Dialect } from './dialect.ts';
 import { RecordSplitter } from './record-splitter.ts';
 
-/**
- * The delimiters that the import recognises in a file. The media types of CSV and TSV imply the first and the third.
- */
+/** The delimiters that an import detects. The media types of CSV and TSV imply the first and the third. */
 export const delimiters = [',', ';', '\t', '|'] as const;
 export type Delimiter = (typeof delimiters)[number];
 
 /** One line, or several if a quoted cell contains line breaks. */
 export interface DelimitedRecord {
-  /** As it was received, without its line end. */
+  /** The line as it was received, without its line end. */
   readonly text: string;
   /** Bytes of the text in UTF-8. */
   readonly bytes: number;
@@ -30,20 +28,21 @@ const carriageReturn = 13;
 
 interface RecordsOptions {
   readonly dialect: Dialect;
-  /** Whether U+0000 is no mistake. Asked before each record. */
+  /** Whether U+0000 is allowed. Called before each record. */
   readonly allowsZero: () => boolean;
-  /** A comment of more bytes is left unread, as a record would be that is too long. */
+  /** A longer comment is left unread, like a record that is too long. */
   readonly commentBytesMax: number;
   /**
-   * Whether the text ends the body; else it ends with a line end, and a record that continues behind it is left unread.
+   * Whether the text ends the body. If not, the text ends with a line end, and a record that continues after it is left
+   * unread.
    */
   readonly isLast: boolean;
 }
 
 interface RecordsRead {
-  /** From the first record that was not read: one with a mistake, or that continues behind the text. */
+  /** The text from the first record that was not read, because it has a mistake or continues after the text. */
   readonly rest: string;
-  /** Whether blanks before a quoted cell, or behind one, were left out. */
+  /** Whether blanks before or after a quoted cell were ignored. */
   readonly sawBlanks: boolean;
 }
 
@@ -57,7 +56,7 @@ export function readDelimitedRecords(
   const isAscii = text.length === bytes.length;
   const special = specialBytes(dialect);
   const allClean = areClean(bytes, special);
-  // A clean text has no quotes of the usual kind, and its line ends are line feeds. Papa Parse takes a comma for the
+  // A clean text has none of the usual quotes, and its line ends are line feeds. Papa Parse takes a comma for the
   // delimiter `"`.
   if (
     allClean &&
@@ -83,7 +82,7 @@ export function readDelimitedRecords(
   return { rest: text.slice(position), sawBlanks: splitter.sawBlanks };
 }
 
-/** Calls `visit` for each record of a clean text. Returns what is behind the last one that was read. */
+/** Calls `visit` for each record of a clean text. Returns the text after the last record that was read. */
 function readPlainRecords(
   text: string,
   isAscii: boolean,
@@ -100,7 +99,7 @@ function readPlainRecords(
       end -= 1;
       if (end > start && text.charCodeAt(end - 1) === carriageReturn) {
         end -= 1;
-        // The parser splits at line feeds, and leaves the carriage return before one in the last cell.
+        // The parser splits at line feeds, and leaves a carriage return in the last cell.
         cells[cells.length - 1] = cells.at(-1)!.slice(0, -1);
       }
     }
@@ -122,8 +121,8 @@ const specialBytesKnown = new Map<string, Uint8Array>();
 
 /**
  * By byte: 1 if JSON escapes it, so that its record is not clean; 2 for the carriage return, unless a line feed
- * follows. An unquoted cell never holds the delimiter, and a record with quoted cells is not clean because of the
- * quotes, if JSON escapes those.
+ * follows. An unquoted cell never contains the delimiter. A record with quoted cells is not clean if JSON escapes the
+ * quote.
  */
 function specialBytes({ delimiter, quote }: Dialect): Uint8Array {
   const isControl = delimiter < ' ' && (quote === null || quote === '"');
@@ -141,7 +140,7 @@ function specialBytes({ delimiter, quote }: Dialect): Uint8Array {
 
 /** Whether every record in these bytes is clean. */
 function areClean(bytes: Buffer, special: Uint8Array): boolean {
-  // Read once: the length of a typed array is computed on each access.
+  // Computed once: a typed array computes its length on each access.
   const { length } = bytes;
   for (let at = 0; at < length; at += 1) {
     const kind = special[bytes[at]!]!;

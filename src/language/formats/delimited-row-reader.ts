@@ -34,36 +34,36 @@ const sliceBytes = 64 * 1024;
 const sliceBytesMin = 2 * 1024;
 
 export interface DelimitedRowReaderOptions {
-  /** Of the media type. The form, or a first line that names one, counts more. */
+  /** The delimiter of the media type. The form, or a first line that names one, overrides it. */
   readonly delimiter: Delimiter;
-  /** What a person said of the body. No two of its marks may be in conflict. */
+  /** The form as the person states it. Its marks must not contradict each other. */
   readonly form?: DelimitedForm;
   /** Column IDs whose order is already fixed: they come first in bodies. */
   readonly columns?: readonly string[];
   readonly limits?: Partial<RowReaderLimits>;
   /** Whether blocks include the row IDs of their rows (`$rowID` in the header); else they are ignored. */
   readonly retainIds?: boolean;
-  /** Whether cells that no row may hold are left out, and all cells counted (`onSchemaError=dropColumns`). */
+  /** Whether cells that no row may hold are dropped, and all cells counted (`onSchemaError=dropColumns`). */
   readonly dropsCells?: boolean;
-  /** Watches the columns whose types are inferred: all that are not known, and of which the form says no type. */
+  /** Collects cells of columns whose types are inferred: unknown columns whose type the form does not state. */
   readonly texts?: TextCells | undefined;
 }
 
 /** The state once the header has been read. */
 interface Body {
   readonly header: DelimitedHeader;
-  /** Null if no table takes rows with this header: they are only checked. */
+  /** Null if no table could take rows with this header. The rows are then only checked. */
   readonly writer: CellBlockWriter | null;
 }
 
 /**
- * Reads whole lines. Buffers the bytes behind the last line end, and the lines of a record whose quoted cell is
+ * Reads whole lines. Buffers the bytes after the last line end, and the lines of a record whose quoted cell is
  * incomplete: at most one row and one slice.
  */
 export class DelimitedRowReader implements RowReader {
   #dialect: Dialect;
   readonly #form: DelimitedForm;
-  /** The texts of cells that are empty, unless they are quoted. */
+  /** Unquoted cells with these texts are empty. */
   readonly #nulls: ReadonlySet<string>;
   readonly #skipped: SkippedLines;
   readonly #known: readonly string[];
@@ -78,17 +78,17 @@ export class DelimitedRowReader implements RowReader {
   #blocks: RowBlock[] = [];
 
   readonly #lines = new LineBuffer();
-  /** Below this many bytes of whole lines a new attempt is not worthwhile: the last one failed with half as many. */
+  /** Below this many bytes of whole lines a new attempt does not pay: the last one failed with half as many. */
   #unreadMin = 0;
   #sawFirstLine = false;
-  /** What was made of lines that are not by the book. */
+  /** For notes on lines that do not follow the standard. */
   #namedDelimiter = false;
   #endedAtMark = false;
   #leftOutBlanks = false;
-  /** Bytes at the end that are of an unfinished cell, which may turn out to be too long, and to be dropped. */
+  /** How many bytes at the end belong to an unfinished cell, which may turn out to be too long and be dropped. */
   #openBytes = 0;
   #refusal: RowsRefusal | null = null;
-  /** Whether a limit ended the reading. */
+  /** Whether a limit has ended the reading. */
   #isCut = false;
 
   constructor({
@@ -116,8 +116,8 @@ export class DelimitedRowReader implements RowReader {
   }
 
   /**
-   * Reads a slice only once the blocks of the previous one were taken: with long column IDs a few bytes become large
-   * blocks.
+   * Reads a slice only once the caller has taken the blocks of the previous one, because with long column IDs a few
+   * bytes become large blocks.
    */
   *push(chunk: Uint8Array): Generator<RowBlock, void, undefined> {
     for (let start = this.#skipped.skip(chunk); start < chunk.length && !this.#isCut;) {
@@ -166,7 +166,7 @@ export class DelimitedRowReader implements RowReader {
   }
 
   /**
-   * A slice of this many bytes yields at most about one block, even if every cell is a single byte and its delimiter.
+   * The length of a slice that yields at most about one block, even if every cell is a single byte and its delimiter.
    */
   #sliceBytes(): number {
     const columns = this.#body?.header.columns ?? [];
@@ -181,7 +181,9 @@ export class DelimitedRowReader implements RowReader {
     return blocks;
   }
 
-  /** Where cells may be dropped, those that are too long leave the buffer: they do not count to their row. */
+  /**
+   * If cells may be dropped, removes cells that are too long from the buffer, so that they do not count for their row.
+   */
   #shortenCells(): void {
     this.#openBytes = 0;
     const lines = this.#lines;
@@ -192,7 +194,8 @@ export class DelimitedRowReader implements RowReader {
   }
 
   /**
-   * A first line such as `sep=;` names the delimiter, and is no header. A delimiter that a person named counts more.
+   * Reads a first line such as `sep=;`, which names the delimiter and is no header. A delimiter that the person stated
+   * overrides it.
    */
   #readFirstLine(end: number): void {
     const lines = this.#lines;
@@ -220,17 +223,17 @@ export class DelimitedRowReader implements RowReader {
     this.#read(this.#lines.linesEnd, false);
     if (this.#isCut) return;
     const unread = this.#lines.linesEnd - this.#lines.position;
-    // Doubling keeps the work linear in the size of the body.
+    // Double the minimum, so that the work stays linear in the size of the body.
     this.#unreadMin = unread > 0 ? Math.min(2 * unread, this.#limits.rowBytes + 2) : 0;
     if (this.#isTooLong()) this.#untilLimit(() => this.#refuseLong(this.#lines.unread()));
   }
 
-  /** Reads the records before `end`: at the end of the body all of them, else those that have their line end. */
+  /** Reads the records before `end`: at the end of the body all of them, otherwise those whose line end has arrived. */
   #read(end: number, isLast: boolean): void {
     this.#untilLimit(() => this.#readBefore(end, isLast));
   }
 
-  /** A limit ends the reading: the row cannot be kept whole, so nothing can be said of what follows. */
+  /** Ends the reading at a limit. The row cannot be kept whole, so nothing can be said about the bytes after it. */
   #untilLimit(read: () => void): void {
     try {
       read();
@@ -337,8 +340,8 @@ export class DelimitedRowReader implements RowReader {
   }
 
   /**
-   * The bytes of the row's body if all cells are stored as strings. Those of dropped cells must not count: how many are
-   * left depends on how the body was cut.
+   * The bytes of the row's body if all cells are stored as strings. Dropped cells must not count, because the bytes
+   * that remain of them depend on how the body was cut.
    */
   #bodyBytes(cells: readonly string[], header: DelimitedHeader): number {
     const bytes = bytesAsStrings(cells, header);
@@ -346,7 +349,7 @@ export class DelimitedRowReader implements RowReader {
     return bytes;
   }
 
-  /** The cells, of which those are empty that no row may hold. What `$rowID` may hold is judged where IDs are used. */
+  /** The cells; those that no row may hold are empty. The value of `$rowID` is checked where IDs are used. */
   #withoutBadCells(
     { cells, bytes, clean }: DelimitedRecord,
     { rowIdAt }: DelimitedHeader,
@@ -382,7 +385,7 @@ export class DelimitedRowReader implements RowReader {
   }
 
   /**
-   * Refuses a record that is longer than a row may be; an error within the limit takes precedence. `bytes` begin with
+   * Refuses a record that is longer than a row may be. An error within the limit takes precedence. `bytes` begin with
    * the record.
    */
   #refuseLong(bytes: Buffer): never {
@@ -410,8 +413,8 @@ export class DelimitedRowReader implements RowReader {
 }
 
 /**
- * The most bytes that JSON escapes add to the text. A quote within a cell was doubled already, or had an escape before
- * it.
+ * Upper bound for the bytes that JSON escapes add to the text. A quote within a cell is already doubled, or has an
+ * escape before it.
  */
 function escapeBytes(text: string, { quote: quotes, lenient }: Dialect): number {
   let bytes = 0;

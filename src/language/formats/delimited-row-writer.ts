@@ -1,6 +1,6 @@
 /**
- * Writes rows as CSV (RFC 4180) and TSV, for pages and exports: the one place for how a cell is written. From bytes to
- * bytes, since most cells are written as they stand in their rows.
+ * Writes rows as CSV (RFC 4180) and TSV, for pages and exports. The only place that decides how a cell is written. It
+ * copies bytes, because most cells are written unchanged.
  */
 import { skipBlankBytes, stringEndInBytes, valueEndInBytes } from '../values/json-bytes.ts';
 import { decodeString } from '../values/json-text.ts';
@@ -14,7 +14,7 @@ const tab = 0x09;
 const apostrophe = 0x27;
 const byteOrderMark = Buffer.from('\uFEFF');
 
-/** How bytes of a string are marked: those for which it may have to be quoted, and those where it may end. */
+/** Marks of bytes within a string: bytes because of which it may need quotes, and bytes that may end it. */
 const special = 1;
 const stops = 2;
 
@@ -28,12 +28,12 @@ for (const character of '=+-@') formulaFirst[character.charCodeAt(0)] = 1;
 const formula = /^[=+\-@\t\r\n＝＋－＠]/;
 const number = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** By delimiter: each takes 64 KiB. */
+/** The marks by delimiter, 64 KiB each. */
 const marksByDelimiter = new Map([comma, tab].map((delimiter) => [delimiter, marksFor(delimiter)]));
 
 export interface WrittenColumn {
   readonly id: string;
-  /** Whether its cells are JSON text, so that strings keep their quotes. */
+  /** Whether its cells are JSON, so that strings keep their quotes. */
   readonly isJson: boolean;
 }
 
@@ -58,14 +58,14 @@ export class DelimitedRowWriter {
   readonly #forExcel: boolean;
   readonly #columns: readonly WrittenColumn[];
   readonly #keys: RowKeys;
-  /** Where the cells of a row are, by place. An end of 0: nowhere. */
+  /** The start and the end of a row's cells, by place. An end of 0: the row has no such cell. */
   readonly #starts: Int32Array;
   readonly #ends: Int32Array;
-  /** 1 for a cell that is written as it is, from behind the quote of a string. */
+  /** 1 for a cell that is written unchanged, from after the quote of a string. */
   readonly #plain: Uint8Array;
-  /** What `#stringEnd` says besides its result. */
+  /** A second result of `#stringEnd`. */
   #isPlain = false;
-  /** Lines that may still be sent, and those that are written. */
+  /** Buffers of lines that may still be in transit. */
   readonly #taken = [Buffer.alloc(0), Buffer.alloc(0)];
   #bytes = Buffer.alloc(0);
   #words = wordsOf(this.#bytes);
@@ -93,19 +93,19 @@ export class DelimitedRowWriter {
     this.#endLine(0);
   }
 
-  /** How many bytes there are to take. */
+  /** How many bytes `take` would return. */
   get length(): number {
     return this.#length;
   }
 
   /**
-   * Adds rows: JSON objects, with one byte between them. What stands before an object is the first cell, as it is (not
-   * for Excel). Cells of other columns are passed over.
+   * Adds rows: JSON objects, with one byte between them. Text before an object is the first cell, unchanged. Cells of
+   * other columns are skipped.
    */
   add(rows: Buffer): void {
     const words = wordsOf(rows);
     for (let start = 0; start < rows.length;) {
-      // A row is not longer than all that is left.
+      // A row is not longer than the rest of the bytes.
       this.#reserve(rows.length - start);
       const lineStart = this.#length;
       let end = this.#writeInOrder(rows, words, start);
@@ -120,8 +120,8 @@ export class DelimitedRowWriter {
   }
 
   /**
-   * The lines since the last call, the header first of all. They stay until the second call after this one; rows that
-   * are added then are written over them.
+   * The lines since the last call; the first call begins with the header. They stay valid until the second call after
+   * this one, when new rows overwrite them.
    */
   take(): Buffer {
     const lines = this.#bytes.subarray(0, this.#length);
@@ -133,12 +133,12 @@ export class DelimitedRowWriter {
   }
 
   /**
-   * Writes the cells of the row at `start` while it finds them. Returns the index after the row; -1 if they do not come
-   * in the order of their columns.
+   * Writes the cells of the row at `start` while they come in the order of their columns. Returns the index after the
+   * row; -1 if they are in another order.
    */
   #writeInOrder(rows: Buffer, words: DataView, start: number): number {
     let at = objectAt(rows, start);
-    // The cell that was written last, and the place that is reached.
+    // The place of the last written cell, and the current place.
     let [last, place] = [-1, 0];
     if (at > start) {
       this.#copy(rows, words, start, at);
@@ -165,7 +165,7 @@ export class DelimitedRowWriter {
     return at + 1;
   }
 
-  /** Writes the cell of the value at `start`. Returns the index after that. */
+  /** Writes the cell of the value at `start`. Returns the index after the value. */
   #writeCell(rows: Buffer, words: DataView, start: number, isJson: boolean): number {
     const first = rows[start];
     if (first === quote) {
@@ -213,8 +213,8 @@ export class DelimitedRowWriter {
   }
 
   /**
-   * The index after the string at `start`. Sets `#isPlain`. Looks at four bytes at a time, and copies them `to` the end
-   * of what is written, if that is given.
+   * The index after the string at `start`. Sets `#isPlain`. Reads four bytes at a time. If `to` is given, copies them
+   * there, after the written bytes.
    */
   #stringEnd(rows: Buffer, words: DataView, start: number, to: DataView | null): number {
     const marks = this.#marks;
@@ -263,7 +263,7 @@ export class DelimitedRowWriter {
     this.#length = to;
   }
 
-  /** Writes the text of a cell, in quotes if it would end, begin quotes, lose blanks, or run as a formula. */
+  /** Writes the text of a cell. In quotes if it would otherwise end early, begin with a quote, or lose blanks. */
   #writeText(text: Buffer): void {
     const isFormula = this.#forExcel && formula.test(text.toString('utf8', 0, 3)) && !number.test(text.toString());
     if (!isFormula && !this.#needsQuotes(text)) {
@@ -300,8 +300,8 @@ export class DelimitedRowWriter {
   }
 
   /**
-   * Makes room for a line whose row has this many bytes at most. Each byte may be a quote, which is doubled;
-   * delimiters, quotes and apostrophes come on top.
+   * Makes room for a line whose row has at most this many bytes. Each byte may be a quote, which is doubled; delimiters
+   * and quotes are added.
    */
   #reserve(bytes: number): void {
     const needed = this.#length + 2 * bytes + 4 * this.#ends.length + 1;
@@ -321,8 +321,8 @@ function objectAt(rows: Buffer, start: number): number {
 }
 
 /**
- * The marks of each two bytes, and with that of each byte: to look them up takes less time than to compare four bytes
- * with each that matters.
+ * The marks of each pair of bytes, which include those of each byte. Looking them up is faster than comparing four
+ * bytes with each special one.
  */
 function marksFor(delimiter: number): Uint8Array {
   const ofByte = new Uint8Array(256);
@@ -333,7 +333,7 @@ function marksFor(delimiter: number): Uint8Array {
   return ofTwo;
 }
 
-/** What a cell shows of a value. */
+/** The text of a cell with this value. */
 function textOf(json: Buffer, isJson: boolean): Buffer {
   if (isJson || json[0] !== quote) return json;
   return json.includes(backslash) ? Buffer.from(decodeString(json.toString())) : json.subarray(1, -1);

@@ -18,7 +18,7 @@ export function bytesOfDialect({ delimiter, quote, escape, comment }: Dialect): 
   };
 }
 
-/** Whether a mark is at this place, whole. */
+/** Whether the whole mark is at this place. */
 export function isAt(bytes: Uint8Array, at: number, end: number, mark: Uint8Array): boolean {
   if (bytes[at] !== mark[0] || at + mark.length > end) return false;
   for (let index = 1; index < mark.length; index += 1) if (bytes[at + index] !== mark[index]) return false;
@@ -30,8 +30,8 @@ export function isLineEnd(byte: number): boolean {
 }
 
 /**
- * Where a quote would have to be that begins a cell: behind blanks and tabs, as far as they are no delimiter, and not
- * too many.
+ * The place where a quote that begins a cell would be: after blanks and tabs that are no delimiter, and at most
+ * `blanksMax` of them.
  */
 export function behindBlanks(bytes: Uint8Array, from: number, end: number, delimiter: Uint8Array): number {
   const last = Math.min(end, from + blanksMax);

@@ -1,4 +1,4 @@
-/** The marks of CSV and TSV: which characters stand between cells, around them, and so on. */
+/** The marks of CSV and TSV: the characters between cells, around them, and so on. */
 import type { DelimitedForm } from './delimited-form.ts';
 
 /** Each mark is one character. No two are the same. */
@@ -6,15 +6,15 @@ export interface Dialect {
   readonly delimiter: string;
   /** Null: no character is special within a cell. */
   readonly quote: string | null;
-  /** Stands before a quote, or before itself, in a quoted cell. A quote may be doubled too. */
+  /** The character before a quote, or before itself, in a quoted cell. A quote may also be doubled. */
   readonly escape: string | null;
   /** Whether a quote inside an unquoted cell is text. */
   readonly lenient: boolean;
-  /** Lines that begin so are no records. */
+  /** Lines that begin with this character are ignored. */
   readonly comment: string | null;
 }
 
-/** The marks that a person named, where `usual` is the delimiter of the media type. Ask `conflictIn` first. */
+/** The marks of a form. `usual`: the delimiter of the media type. Call `conflictIn` first. */
 export function dialectOf(
   { delimiter = '', quote = '"', escape, lenient = false, comment }: DelimitedForm,
   usual: string,
@@ -22,14 +22,14 @@ export function dialectOf(
   return {
     delimiter: delimiter === '' ? usual : delimiter,
     quote: quote === 'none' ? null : quote,
-    // An escape that is the quote says that quotes are doubled.
+    // An escape equal to the quote means that quotes are doubled.
     escape: escape === undefined || escape === quote ? null : escape,
     lenient,
     comment: comment ?? null,
   };
 }
 
-/** With more blanks before it, a quote does not begin a cell: where a cell begins must be known in little room. */
+/** After more blanks, a quote does not begin a cell. So little buffered text decides where a cell begins. */
 export const blanksMax = 1_000;
 
 export interface FormConflict {
@@ -38,7 +38,7 @@ export interface FormConflict {
   readonly reason: string;
 }
 
-/** Which of the named marks cannot be beside the others; null if all can. */
+/** A mark of the form that contradicts another one; null if there is none. */
 export function conflictIn(form: DelimitedForm, usual: string): FormConflict | null {
   const { delimiter, quote, escape, comment } = dialectOf(form, usual);
   if (escape !== null && quote === null) return { name: 'escape', reason: 'applies within quotes, and quote is none' };
@@ -58,8 +58,8 @@ export function conflictIn(form: DelimitedForm, usual: string): FormConflict | n
 }
 
 /**
- * Characters that no mark can be: those that end lines, those that have a meaning at the beginning or the end of a
- * text, and what stands for bytes that are none.
+ * Characters that no mark may be: line ends, characters with a meaning at the beginning or the end of a text, and the
+ * replacement for invalid bytes.
  */
 const noMarks = '\n\r\0\ufeff\u001a\ufffd';
 
@@ -68,7 +68,7 @@ export function isMark(text: string): boolean {
   return [...text].length === 1 && text.isWellFormed() && !noMarks.includes(text);
 }
 
-/** The delimiter as a person names it: a tab may be written `\t` or `tab`. Null if it is none. */
+/** The delimiter as the person states it: a tab may be `\t` or `tab`. Null if the text is no delimiter. */
 export function delimiterOf(text: string): string | null {
   if (/^(?:tab|\\t)$/i.test(text)) return '\t';
   return isMark(text) ? text : null;
@@ -78,10 +78,10 @@ function isBlank(mark: string): boolean {
   return mark === ' ' || mark === '\t';
 }
 
-/** The first line of a file is at most so long, in bytes, if it only names the delimiter. */
+/** Maximum length of a first line that only names the delimiter, in bytes. */
 export const delimiterLineBytesMax = 10;
 
-/** The delimiter that a first line such as `sep=;` names, as spreadsheets write it; null if it names none. */
+/** The delimiter that a first line such as `sep=;` (as spreadsheets write it) names; null if it names none. */
 export function delimiterNamedBy(line: string, { quote, escape, comment }: Dialect): string | null {
   const mark = /^("?)sep=(?<mark>.)\1$/isu.exec(line)?.groups?.['mark'];
   return mark === undefined || !isMark(mark) || [quote, escape, comment].includes(mark) ? null : mark;

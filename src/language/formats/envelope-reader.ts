@@ -28,7 +28,7 @@ export class EnvelopeReader {
     this.#bytesMax = envelopeBytes;
   }
 
-  /** Whether the body is an array of rows, or has one. */
+  /** Whether the body is an array of rows, or contains one. */
   get hasRows(): boolean {
     return this.members === null || (this.#keys.has(rowsKey) && !(rowsKey in this.members));
   }
@@ -38,8 +38,8 @@ export class EnvelopeReader {
   }
 
   /**
-   * Reads the member whose key is at `start`. `rowsFollow`: the member is an array of rows, and `end` the index behind
-   * its opening bracket; else `end` is the index behind the member.
+   * Reads the member whose key is at `start`. `rowsFollow`: whether the member is an array of rows. Then `end` is the
+   * index after its opening bracket, otherwise the index after the member.
    * @throws UnfinishedText, RefusedText
    */
   read(start: number): { readonly end: number; readonly rowsFollow: boolean } {

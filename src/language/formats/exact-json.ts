@@ -1,4 +1,4 @@
-/** JSON whose numbers keep their digits: `4.20` in a filter is not `4.2`, and no whole number is rounded. */
+/** JSON whose numbers keep their digits: `4.20` in a filter is not `4.2`, and no integer is rounded. */
 
 /** Members of JSON that TypeScript's library does not declare yet. */
 const exact = JSON as unknown as {
@@ -12,8 +12,8 @@ function asWritten(_key: string, value: unknown, context?: { readonly source?: s
 }
 
 /**
- * Parses JSON. A number that JavaScript would write otherwise becomes an object that only JSON.stringify reads: it
- * writes the digits that were given. Throws SyntaxError.
+ * Parses JSON. A number that JavaScript would write with other digits becomes an object that only JSON.stringify can
+ * read, and that it writes with the given digits. Throws SyntaxError.
  */
 export function parseExactly(json: string): unknown {
   return JSON.parse(json, asWritten);

@@ -33,10 +33,10 @@ export interface JsonRowReaderOptions {
   readonly columns?: readonly string[];
   /** Whether blocks include the row IDs of their rows (`$rowID`). */
   readonly retainIds?: boolean;
-  /** Whether cells that no row may hold are left out, and all cells counted (`onSchemaError=dropColumns`). */
+  /** Whether cells that no row may hold are dropped, and all cells counted (`onSchemaError=dropColumns`). */
   readonly dropsCells?: boolean;
   readonly limits?: Partial<RowReaderLimits>;
-  /** How the members around rows are parsed; without it, by JSON.parse. */
+  /** Parses the members around the rows. Default: JSON.parse. */
   readonly parseMember?: ParseMember;
 }
 
@@ -58,10 +58,10 @@ type State =
   | 'end'
   /** The rest of the line of a row. */
   | 'lineEnd'
-  /** A limit ended the reading: nothing can be said of what follows. */
+  /** A limit has ended the reading: nothing can be said about the bytes after it. */
   | 'cut';
 
-/** Buffers unread bytes: at most one unfinished row or member. */
+/** Reads JSON and NDJSON. Buffers at most one unfinished row or member. */
 export class JsonRowReader implements RowReader {
   readonly #form: JsonRowReaderOptions['form'];
   readonly #limits: RowReaderLimits;
@@ -72,7 +72,7 @@ export class JsonRowReader implements RowReader {
   #rows = 0;
   /** Bytes of the scanner's buffer before this index have been read. */
   #position = 0;
-  /** Below this many unread bytes a new attempt is not worthwhile: the last one failed with half as many. */
+  /** Below this many unread bytes a new attempt does not pay: the last one failed with half as many. */
   #unreadMin = 0;
   #blocks: RowBlock[] = [];
   #refusal: RowsRefusal | null = null;
@@ -142,7 +142,10 @@ export class JsonRowReader implements RowReader {
     scanner.bytes[scanner.end] = 0;
   }
 
-  /** Moves unread bytes to the front of a buffer with room for twice as many, so that no byte is moved often. */
+  /**
+   * Moves the unread bytes to the front of a buffer with room for twice as many, so that each byte is moved only a few
+   * times.
+   */
   #makeRoom(bytes: number): void {
     const scanner = this.#scanner;
     this.#writer.copyRun();
@@ -178,7 +181,7 @@ export class JsonRowReader implements RowReader {
     requireUtf8(this.#scanner.bytes, from, this.#position);
   }
 
-  /** Reads until the buffer is used up. */
+  /** Reads until the buffer is empty. */
   #readAll(): void {
     const scanner = this.#scanner;
     if (this.#state === 'beginning') this.#goOn(skipByteOrderMark(scanner), 'start');
@@ -250,7 +253,7 @@ export class JsonRowReader implements RowReader {
     return false;
   }
 
-  /** Reads a row, and the following rows that only a comma, or a line feed, separates. */
+  /** Reads a row, and the rows after it that are separated only by a comma or a line feed. */
   #readRows(): void {
     const scanner = this.#scanner;
     const isLines = this.#form === 'lines';

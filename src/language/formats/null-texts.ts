@@ -1,7 +1,7 @@
-/** Cells whose texts a person said to mean that a cell is empty. */
+/** Empties cells whose texts mean an empty cell. */
 import type { DelimitedRecord } from './delimited-records.ts';
 
-/** The record, in which cells with these texts are empty, unless they are quoted. Most records have none. */
+/** The record with its unquoted cells of these texts made empty. Most records have no such cell. */
 export function emptyOf(record: DelimitedRecord, nulls: ReadonlySet<string>): DelimitedRecord {
   const { cells, quoted } = record;
   if (!cells.some((cell) => nulls.has(cell))) return record;

@@ -1,4 +1,4 @@
-/** The body of a request without rows: one object, read as strictly as the members around rows are. */
+/** Reads the body of a request without rows: one object, as strictly as the members around rows. */
 import type { BodyMembers, ParseMember } from './envelope-reader.ts';
 import { parseExactly } from './exact-json.ts';
 import { JsonRowReader, type JsonRowReaderOptions } from './json-row-reader.ts';
@@ -9,7 +9,7 @@ export function readMembers(bytes: Uint8Array): BodyMembers {
   return read(bytes, { form: 'envelope' });
 }
 
-/** The same; the numbers in these members keep their digits (`parseExactly`). Throws MalformedBody. */
+/** Like `readMembers`; the numbers in these members keep their digits (`parseExactly`). Throws MalformedBody. */
 export function readMembersExactly(bytes: Uint8Array, exactKeys: readonly string[]): BodyMembers {
   const parseMember: ParseMember = (json, key) =>
     exactKeys.includes(key) ? parseExactly(json) : (JSON.parse(json) as unknown);

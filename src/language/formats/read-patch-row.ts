@@ -12,11 +12,11 @@ import { RowScanner, rowIdKey } from './row-scanner.ts';
 
 export interface PatchRow {
   /**
-   * One row. Its body keeps nulls, because a null clears a column. Empty if the row is too long, or has too many
+   * One row. Its body keeps nulls, because a null clears a column. Empty if the row is too long or has too many
    * columns.
    */
   readonly block: RowBlock;
-  /** Why no table takes the row; null if nothing is known against it. */
+  /** Why no table could take the row; null if no reason is known. */
   readonly refusal: RowsRefusal | null;
   /** The value of `$rowID`; absent if the row has none. */
   readonly rowId?: unknown;
@@ -25,7 +25,7 @@ export interface PatchRow {
 interface PatchRowOptions {
   /** Column IDs whose order is already fixed: they come first in the body. */
   readonly columns?: readonly string[];
-  /** Whether cells that no row may hold are left out, and all cells counted (`onSchemaError=dropColumns`). */
+  /** Whether cells that no row may hold are dropped, and all cells counted (`onSchemaError=dropColumns`). */
   readonly dropsCells?: boolean;
   readonly limits?: Partial<RowReaderLimits>;
 }
@@ -57,7 +57,10 @@ export function readPatchRow(
   return { block: writer.close()!, refusal: cut ?? long, ...rowId };
 }
 
-/** Reads the scanner's text as exactly one row. Returns the limit that ended the reading; null if none did. */
+/**
+ * Reads the scanner's text as exactly one row. Returns the refusal of the limit that ended the reading; null if none
+ * did.
+ */
 function scan(scanner: RowScanner): RowsRefusal | null {
   try {
     const start = scanner.space(skipByteOrderMark(scanner));

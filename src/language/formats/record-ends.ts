@@ -1,5 +1,5 @@
 /**
- * Finds where the records of CSV and TSV end, in bytes, for whoever cuts a file without reading its cells
+ * Finds the ends of CSV and TSV records in bytes, for code that cuts a file without reading its cells
  * (docs/decisions/0069).
  */
 import { blanksMax, type Dialect } from './dialect.ts';
@@ -7,15 +7,15 @@ import { bytesOfDialect, isAt, isLineEnd, type DialectBytes } from './dialect-by
 
 const lineFeed = 10;
 const carriageReturn = 13;
-/** Two marks of four bytes each: with so many bytes ahead, a place is decided. */
+/** Two marks of four bytes each: with so many bytes ahead, the meaning of a place is certain. */
 const bytesAhead = 8;
 
-/** Where the bytes are whose record goes on. `cell`: at its beginning, where a quote may come. */
+/** The place of the bytes within a record. `cell`: at the beginning of a cell, where a quote may come. */
 type Place = 'record' | 'cell' | 'unquoted' | 'quoted' | 'comment';
 
 /**
- * Up to the first mistake it finds the records that RecordSplitter finds. Behind a mistake it takes quotes for text
- * until the cell ends, so that the record with the mistake is found as a whole.
+ * Up to the first mistake it finds the same records as RecordSplitter. After a mistake it treats quotes as text until
+ * the cell ends, so that it finds the whole record with the mistake.
  */
 export class RecordEnds {
   readonly #marks: DialectBytes;
@@ -29,22 +29,22 @@ export class RecordEnds {
     this.#ends[lineFeed] = this.#ends[carriageReturn] = this.#ends[this.#marks.delimiter[0]!] = 1;
   }
 
-  /** Whether the bytes that were looked at end within quotes. */
+  /** Whether the scanned bytes end within quotes. */
   get isOpen(): boolean {
     return this.#place === 'quoted';
   }
 
-  /** Whether they end within a comment. */
+  /** Whether the scanned bytes end within a comment. */
   get isComment(): boolean {
     return this.#place === 'comment';
   }
 
   /**
-   * Looks at the bytes from `from`, behind those that it has looked at. Of the last few it looks only if `isLast`: no
-   * bytes follow them.
-   * @param visit called for each record that has its line end: where its text ends, where its line end does, and
-   *   whether it is a comment
-   * @returns where it has looked up to
+   * Scans the bytes from `from` on, which must follow the bytes scanned before. Scans the last few bytes only if
+   * `isLast`: no bytes follow them.
+   * @param visit called for each record whose line end has arrived: with the end of its text, the end of its line end,
+   * and whether it is a comment
+   * @returns the index up to which it has scanned
    */
   find(
     bytes: Uint8Array,

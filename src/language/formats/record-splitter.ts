@@ -1,5 +1,6 @@
 /**
- * Splits a text of CSV or TSV into records, and these into cells, by any dialect, in linear time (docs/decisions/0069).
+ * Splits a text of CSV or TSV into records, and these into cells. Works for every dialect, in linear time
+ * (docs/decisions/0069).
  */
 import { excerptOf } from '../values/build-profile.ts';
 import { blanksMax, type Dialect } from './dialect.ts';
@@ -16,25 +17,23 @@ export interface Mistake {
 
 const tab = 9;
 const blank = 32;
-/** So much of a cell is looked at for an excerpt. */
+/** How much of a cell an excerpt considers. */
 const excerptMax = 200;
 
-/**
- * Where something occurs next in a text. Asked with positions that do not decrease, it looks at each character once.
- */
+/** Finds the next occurrence in a text. If the positions of its calls do not decrease, it reads each character once. */
 class Occurrences {
   readonly #text: string;
   readonly #searched: string;
   #next = -1;
 
-  /** Null never occurs. */
+  /** `searched`: null never occurs. */
   constructor(text: string, searched: string | null) {
     this.#text = text;
     this.#searched = searched ?? '';
     if (searched === null) this.#next = Infinity;
   }
 
-  /** At or behind the position; Infinity if it does not occur any more. */
+  /** The next occurrence at or after the position; Infinity if there is none. */
   from(position: number): number {
     if (this.#next >= position) return this.#next;
     const found = this.#text.indexOf(this.#searched, position);
@@ -47,16 +46,16 @@ class Occurrences {
 export class RecordSplitter {
   /** The cells of the last record. */
   cells: string[] = [];
-  /** Which of them were quoted; null if none was. */
+  /** Which of the cells were quoted; null if none was. */
   quoted: boolean[] | null = null;
-  /** Where the text of the last record ends, and where its line end does. */
+  /** The end of the last record's text, and the end of its line end. */
   end = 0;
   next = 0;
-  /** Whether the last record is one: neither a blank line nor a comment. */
+  /** Whether the last line is a record: neither a blank line nor a comment. */
   isRecord = true;
   /** The mistake that ended the reading. */
   mistake: Mistake | null = null;
-  /** Whether blanks before a quoted cell, or behind one, were left out so far. */
+  /** Whether blanks before or after a quoted cell were ignored so far. */
   sawBlanks = false;
 
   readonly #text: string;
@@ -82,9 +81,9 @@ export class RecordSplitter {
   }
 
   /**
-   * Reads the record that begins at `start`, up to the end of the text if it has no line end. Each must begin behind
-   * the one before.
-   * @param allowsZero whether U+0000 is no mistake
+   * Reads the record that begins at `start`, up to the end of the text if it has no line end. Each call must begin
+   * after the record before.
+   * @param allowsZero whether U+0000 is allowed
    * @returns false for a mistake
    */
   read(start: number, allowsZero: boolean): boolean {
@@ -138,8 +137,8 @@ export class RecordSplitter {
   }
 
   /**
-   * Reads a cell of which `first` is the quote. Returns where a delimiter, a line end or the end of the text follows;
-   * -1 for a mistake.
+   * Reads a cell whose opening quote is at `first`. Returns the index of the delimiter, line end or end of text after
+   * it; -1 for a mistake.
    */
   #readQuoted(cell: number, at: number, first: number, quote: string, allowsZero: boolean): number {
     const text = this.#text;
@@ -156,7 +155,7 @@ export class RecordSplitter {
     return end;
   }
 
-  /** As `#readQuoted` for a cell without quotes around it. */
+  /** Like `#readQuoted`, for a cell without quotes around it. */
   #readUnquoted(cell: number, at: number, allowsZero: boolean): number {
     const { lenient, quote } = this.#dialect;
     const end = Math.min(this.#delimiters.from(at), this.#lineEnd(at));
@@ -232,7 +231,8 @@ const reasons = {
 } as const;
 
 /**
- * The first mistake in the record that a text begins with; null if there is none. `allowsZero`: whether U+0000 is none.
+ * The first mistake in the record at the beginning of a text; null if there is none. `allowsZero`: whether U+0000 is
+ * allowed.
  */
 export function firstMistake(text: string, dialect: Dialect, allowsZero: boolean): Mistake | null {
   const splitter = new RecordSplitter(text, dialect);

@@ -1,10 +1,10 @@
-/** The cells of rows, by the places of their columns: for writers that look at each cell. */
+/** The cells of rows by the places of their columns, for writers that need each cell. */
 import { decodeString } from '../values/json-text.ts';
 import { eachCell } from '../values/row-text.ts';
 
 export class RowCells {
   readonly #places: ReadonlyMap<string, number>;
-  /** The same by their keys as rows have them. Most rows have the same. */
+  /** The places by the keys as rows spell them. Most rows spell them alike. */
   readonly #byKey = new Map<string, number>();
   readonly #tokens: (string | null)[];
 
@@ -13,7 +13,7 @@ export class RowCells {
     this.#tokens = columns.map(() => null);
   }
 
-  /** The value of each column as JSON, null where the row has none. They stay until the next call. */
+  /** The value of each column as JSON; null if the row has none. The values are valid until the next call. */
   read(row: string): readonly (string | null)[] {
     const tokens = this.#tokens.fill(null);
     eachCell(row, (key, token) => {
@@ -25,7 +25,7 @@ export class RowCells {
 
   #placeOf(key: string): number {
     const place = this.#places.get(decodeString(key)) ?? -1;
-    // There are as many spellings of a key as somebody likes.
+    // Bounds the map, because a key can have any number of spellings.
     if (this.#byKey.size <= 2 * this.#places.size) this.#byKey.set(key, place);
     return place;
   }

@@ -15,7 +15,7 @@ export class RowColumn {
   next: RowColumn | null = null;
   /** Whether the column has appeared in this body. */
   met = false;
-  /** The last attempt at a row that met this column: meeting it again in the same attempt is a duplicate key. */
+  /** The last attempt at a row that met this column. A second time in the same attempt is a duplicate key. */
   attempt = 0;
 
   /** The column in the profile of the current block; null while the block has no such column. */
@@ -29,7 +29,7 @@ export class RowColumn {
     this.index = index;
   }
 
-  /** The key and its colon, as they are written into a body that is not copied. */
+  /** The key with its colon, as it is written into a body that is not copied. */
   get key(): Buffer {
     this.#key ??= Buffer.from(`${JSON.stringify(this.id)}:`);
     return this.#key;

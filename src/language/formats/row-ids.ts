@@ -1,5 +1,5 @@
 /**
- * The row IDs that the rows of a block came with (`$rowID`), in the encoding of events
+ * The row IDs with which the rows of a block came (`$rowID`), in the encoding of events
  * (src/language/events/row-bodies.ts).
  */
 import { parseRowId } from '../events/row-id.ts';
@@ -19,7 +19,7 @@ export class RowIds {
     if (id === null) return;
     this.#hasAny = true;
     this.#reserve(start + idBytes);
-    // Version 0 adds no rows, and zeros stand for no ID.
+    // Version 0 adds no rows, so zeros can mean "no ID".
     if (!id || (parseRowId(id)?.version ?? 0n) === 0n) this.#bytes.fill(0xff, start, start + idBytes);
     else this.#bytes.write(id, start, 'base64url');
   }

@@ -1,34 +1,34 @@
-/** Finds the keys of rows, which are much alike: each is compared with the key that followed in the rows before. */
+/** Finds the keys of rows. Rows are much alike, so each key is compared with the key that followed in earlier rows. */
 import { skipBlankBytes, stringEndInBytes } from '../values/json-bytes.ts';
 import { decodeString } from '../values/json-text.ts';
 
-/** How many columns in a row may be missing before the next key is looked up. */
+/** How many columns a row may skip before the next key is looked up. */
 const missingMax = 4;
 
 /** A key of rows. */
 export interface Key {
-  /** As it stands in most rows, with its colon: its bytes, how many these are, and the last four of them. */
+  /** The key's usual encoding, with its colon: its bytes, their number, and the last four of them. */
   readonly words: DataView;
   readonly length: number;
   readonly lastWord: number;
   /** The place of its cells in a line; -1 if they are not written. */
   readonly place: number;
   readonly isJson: boolean;
-  /** The key that is expected after it: rows are much alike. */
+  /** The key that is expected after it, because rows are much alike. */
   next: Key | null;
 }
 
-/** A column whose keys are looked for. */
+/** A column to find. */
 interface KeyColumn {
   readonly id: string;
   readonly isJson: boolean;
 }
 
 export class RowKeys {
-  /** By column ID: all that rows have had. */
+  /** All keys that rows have had, by column ID. */
   readonly #keys = new Map<string, Key>();
   readonly beforeFirst = keyOf({ id: '', isJson: false }, -1);
-  /** Where the value begins, perhaps with blanks, of the key that was found last. */
+  /** The beginning of the value after the key that was found last. Blanks may precede the value. */
   valueStart = 0;
 
   constructor(columns: readonly KeyColumn[]) {
@@ -39,7 +39,7 @@ export class RowKeys {
     }
   }
 
-  /** The key at an index, behind another one of its row. Sets `valueStart`. */
+  /** The key at an index, after another key of its row. Sets `valueStart`. */
   at(rows: Buffer, words: DataView, at: number, previous: Key): Key {
     let key = previous.next;
     for (let missing = 0; key !== null && missing <= missingMax; missing += 1) {
@@ -70,7 +70,7 @@ export function wordsOf(bytes: Buffer): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-/** Whether a key is at an index. Of none with less than four bytes: the quotes, a byte, and the colon. */
+/** Whether a key is at an index. A key has at least four bytes: two quotes, a byte and the colon. */
 function isAt(words: DataView, start: number, { words: key, length, lastWord }: Key): boolean {
   const last = length - 4;
   if (last < 0 || start + length > words.byteLength || words.getInt32(start + last, true) !== lastWord) return false;

@@ -1,7 +1,7 @@
 /** Names the place of an error in a body. */
 import type { ScannedRow } from './row-scanner.ts';
 
-/** The key of the value that contains `position`; null if that is between values or in a key. */
+/** The key of the value that contains `position`; null between values and in keys. */
 export function keyAt({ columns, starts, ends, count }: ScannedRow, position: number): string | null {
   for (let cell = count - 1; cell >= 0; cell -= 1) {
     if (position < starts[cell]!) continue;
@@ -10,7 +10,7 @@ export function keyAt({ columns, starts, ends, count }: ScannedRow, position: nu
   return null;
 }
 
-/** `rows[3].age`, or `rows[3]["my age"]` for a key that is no plain word. */
+/** `rows[3].age`, or `rows[3]["my age"]` for a key that is not a plain word. */
 export function placeInRow(row: number, key: string | null): string {
   return placeUnder(`rows[${row}]`, key);
 }

@@ -18,7 +18,7 @@ const naturalStringTypes = typeSet('date', 'dateTime');
 /** A number token of at most this many bytes is exact. */
 const exactBytes = 15;
 
-/** The kind (bit of `storedAs`) of a scalar by its first byte; 0 for null and for what is not a scalar. */
+/** The kind (bit of `storedAs`) of a scalar by its first byte; 0 for null and for other values. */
 const kinds = new Uint8Array(256);
 for (const character of '-0123456789') kinds[character.charCodeAt(0)] = storedAs.number;
 for (const character of 'tf') kinds[character.charCodeAt(0)] = storedAs.boolean;
@@ -92,7 +92,7 @@ export class RowProfiler {
     if (!this.#builder.counts && isSettled(growing, kind)) column.settled |= kind;
   }
 
-  /** While the natural type is open, the types that determine it are tested too. */
+  /** Adds a string. While the natural type is open, also tests the types that determine it. */
   #addString(growing: GrowingColumn, cell: number, text: string): void {
     const isSettledNatural = isSettledForStrings(growing.natural);
     const fits = stringTypes(

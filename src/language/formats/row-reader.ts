@@ -4,7 +4,7 @@ import type { BodyMembers } from './envelope-reader.ts';
 import type { RowReaderLimits } from './row-limits.ts';
 
 /**
- * A well-formed body whose rows no table takes. Other refusals of the request may come before this one
+ * The refusal of a well-formed body whose rows no table could take. Other refusals of the request may come before it
  * (docs/spec/decisions.md 2).
  */
 export interface RowsRefusal {
@@ -14,15 +14,15 @@ export interface RowsRefusal {
 }
 
 /**
- * Reads a body as it arrives, however it is cut into chunks, in bounded memory. Every method throws MalformedBody,
- * after which the reader must not be used.
+ * Reads a body as it arrives, in chunks of any size, in bounded memory. Every method throws MalformedBody. After that,
+ * do not use the reader.
  */
 export interface RowReader {
-  /** Why no table takes the rows that were read so far; null if nothing is known against them. */
+  /** Why no table could take the rows that were read so far; null if no reason is known. */
   readonly refusal: RowsRefusal | null;
   /**
-   * Reads the next bytes of the body and returns the blocks that are full, which the caller must consume. The chunk is
-   * not kept.
+   * Reads the next bytes of the body and returns the full blocks, which the caller must consume. Keeps no reference to
+   * the chunk.
    */
   push(chunk: Uint8Array): Iterable<RowBlock>;
   /** Ends the body. */
@@ -32,8 +32,8 @@ export interface RowReader {
 export interface RowsEnd {
   readonly blocks: RowBlock[];
   /**
-   * Whether the body was read to its end. A row that is too long, or one column too many, ends the reading: what
-   * follows is passed over.
+   * Whether the body was read to its end. A row that is too long, or a column too many, ends the reading, and the rest
+   * is ignored.
    */
   readonly isWhole: boolean;
   /**
@@ -46,13 +46,13 @@ export interface RowsEnd {
   readonly remarks: Remarks;
 }
 
-/** What the client is told of a body that was taken, though it may not be what was meant. */
+/** Remarks for the client on a body that was accepted, but may have been read in an unexpected way. */
 export interface Remarks {
   /** How many lines of CSV or TSV had fewer cells than the header. */
   readonly shortLines: number;
   /**
-   * What was made of forms that CSV and TSV do not have by the book: short texts in ASCII, without semicolons; at most
-   * `notesMax`.
+   * How the body was read where CSV or TSV does not follow the standard. Short texts in ASCII, without semicolons; at
+   * most `notesMax`.
    */
   readonly notes: readonly string[];
 }
@@ -60,7 +60,7 @@ export interface Remarks {
 export const notesMax = 10;
 export const noRemarks: Remarks = { shortLines: 0, notes: [] };
 
-/** `place`: names the value in JSON, such as `rows[3].age: `. */
+/** `place`: the value in JSON with a colon, such as `rows[3].age: `. */
 export function longCellRefusal(place: string, { cellBytes }: RowReaderLimits): RowsRefusal {
   return { type: 'limit_exceeded', message: `${place}a value must not be longer than ${cellBytes} bytes` };
 }

@@ -1,6 +1,6 @@
 /**
- * Scans one row object after the other and locates its values. Rows of one body are much alike, so each column
- * remembers the bytes that led to its value and the column that followed it: in the common case a key is compared, not
+ * Scans row objects one after the other and locates their values. Rows of one body are much alike, so each column
+ * remembers the bytes before its value and the column that followed it. In the common case a key is compared, not
  * parsed.
  */
 import {
@@ -27,18 +27,18 @@ export { rowIdKey } from './row-id-key.ts';
 
 /** Longer leads (much white space, long keys) are not remembered. */
 const leadBytesMax = 600;
-/**
- * U+0000 takes the place of a text that is longer than a cell may be, or of what has come of it: then its cell is
- * ill-formed.
- */
+/** Replaces a text, or the arrived part of a text, that is longer than a cell may be. The cell is then ill-formed. */
 const zero = Buffer.from('\\u0000');
-/** The rest of a shortened text has at most so many bytes. */
+/** Maximum of bytes of the rest of a shortened text. */
 const restBytesMax = 1024;
 
-/** How many columns in a row may be skipped before the next key is looked up by name. */
+/** How many columns a row may skip before the next key is looked up by name. */
 const skippedMax = 4;
 
-/** Where the values of a row are in `bytes`. Only the first `count` entries are valid; an end of -1 was not reached. */
+/**
+ * The places of a row's values in `bytes`. Only the first `count` entries are valid. An end of -1: the scan did not
+ * reach it.
+ */
 export interface ScannedRow {
   bytes: Buffer;
   start: number;
@@ -49,9 +49,9 @@ export interface ScannedRow {
   readonly ends: number[];
   /** Whether the row's text can serve as its body: columns in order, no line breaks or tabs, no null, no `$rowID`. */
   clean: boolean;
-  /** How many cells were left out of the others, because no row may hold them. */
+  /** How many other cells were dropped, because no row may hold them. */
   dropped: number;
-  /** Where the first value begins that is longer than a cell may be; -1 if there is none. */
+  /** The start of the first value that is longer than a cell may be; -1 if there is none. */
   longCell: number;
 }
 
@@ -59,14 +59,14 @@ interface RowScannerOptions {
   /** Whether bodies keep nulls. */
   readonly keepsNulls?: boolean;
   /**
-   * Whether a cell that no row may hold is left out: one with ill-formed text, or one that is too long. Else it is
+   * Whether a cell that no row may hold is dropped: one with ill-formed text, or one that is too long. Otherwise it is
    * refused.
    */
   readonly dropsCells?: boolean;
 }
 
 export class RowScanner extends JsonScanner {
-  /** The last scanned row; after an exception, as far as it was scanned. */
+  /** The last scanned row. After an exception, its scanned part. */
   readonly row: ScannedRow;
   readonly #limits: RowReaderLimits;
   readonly #byId = new Map<string, RowColumn>();
@@ -75,13 +75,13 @@ export class RowScanner extends JsonScanner {
   #metCount = 0;
   #attempt = 0;
   #valueStart = 0;
-  /** Whether a text that goes on has been shortened in this row: a longer rest of it leaves the buffer too. */
+  /** Whether an unfinished text of this row was shortened. Its further bytes are then removed from the buffer too. */
   #hasCut = false;
 
   /** Whether bodies keep the nulls of the next row. */
   keepsNulls: boolean;
   readonly dropsCells: boolean;
-  /** A text of this many bytes is taken out of the buffer. */
+  /** A text of this many bytes is removed from the buffer. */
   readonly #longText: number;
 
   /** `columns` are IDs whose order is already fixed: they come first in bodies. */
@@ -182,7 +182,7 @@ export class RowScanner extends JsonScanner {
         if (bytes[position] === quote) {
           do position += 1;
           while (plain[bytes[position]!] === 1);
-          // A string with escapes is read again, fully validated.
+          // Reads a string with escapes again, with full validation.
           position =
             bytes[position] === quote && position - starts[count]! < this.#longText
               ? position + 1
@@ -287,7 +287,7 @@ export class RowScanner extends JsonScanner {
     throw new RefusedText(position, 'the key stands twice in its row');
   }
 
-  /** Whether the cell that was just read is to be left out. What `$rowID` may hold is judged where IDs are used. */
+  /** Whether the cell that was just read must be dropped. The value of `$rowID` is checked where IDs are used. */
   #isDropped({ index }: RowColumn, start: number, end: number): boolean {
     const isIllFormed = this.sawIllFormed;
     this.sawIllFormed = false;
@@ -295,8 +295,8 @@ export class RowScanner extends JsonScanner {
   }
 
   /**
-   * Where cells may be left out, a text that is longer than a cell may be leaves the buffer: it does not count to the
-   * row.
+   * If cells may be dropped, removes a text that is longer than a cell from the buffer, so that it does not count for
+   * the row.
    */
   override string(start: number): number {
     const end = super.string(start);
@@ -315,7 +315,9 @@ export class RowScanner extends JsonScanner {
     );
   }
 
-  /** What has come of a text that goes on may be long already. Returns the bytes of the text that are left. */
+  /**
+   * Shortens an unfinished text whose arrived part is already too long. Returns the bytes that are left of the text.
+   */
   #shortenOpenText(): number {
     const {
       bytes,
@@ -325,7 +327,7 @@ export class RowScanner extends JsonScanner {
     const isInValue = this.passesIllFormed && count > 0 && ends[count - 1] === -1 && openString >= starts[count - 1]!;
     if (!isInValue) return 0;
     if (this.#isLong(openString, this.end)) {
-      // Neither an escape nor a character may be cut.
+      // Cut neither an escape nor a character.
       let at = openString + 1;
       while (at < this.end - zero.length)
         at += bytes[at] !== backslash ? 1 : bytes[at + 1] === lowerU ? zero.length : 2;
@@ -336,7 +338,7 @@ export class RowScanner extends JsonScanner {
     return this.end - openString;
   }
 
-  /** U+0000 takes the place of these bytes. */
+  /** Replaces these bytes by U+0000. */
   #replace(start: number, end: number): void {
     const { bytes } = this;
     requireUtf8(bytes, start, end);

@@ -1,19 +1,19 @@
 /**
- * Takes cells of CSV and TSV out of a buffer that are longer than a cell may be, so that a row of them needs little
- * room.
+ * Removes CSV and TSV cells that are longer than a cell may be from a buffer, so that a row of such cells needs little
+ * memory.
  */
 import type { Dialect } from './dialect.ts';
 import { behindBlanks, bytesOfDialect, isAt, isLineEnd, type DialectBytes } from './dialect-bytes.ts';
 import { requireUtf8 } from '../values/malformed-body.ts';
 
-/** The longest part of a character that may still lack its end. */
+/** Maximum length of an incomplete character. */
 const partBytesMax = 3;
 
 /**
- * U+0000 takes the place of the text of a long cell, or of what has come of it where the bytes end within the cell. Of
- * such a cell a rest is taken out too that came later.
- * @param start where a record begins
- * @returns where the bytes end now, and how many of them are of a cell in which they end
+ * Replaces the text of a long cell by U+0000; if the bytes end within the cell, its arrived part. Bytes of such a cell
+ * that arrive later are removed too.
+ * @param start the start of a record
+ * @returns the new end of the bytes, and how many of them belong to the cell in which they end
  */
 export function shortenCells(
   bytes: Buffer,
@@ -54,7 +54,7 @@ export function shortenCells(
     keep(cell, text);
     const kept = to;
     const rest = stop === end ? restOf(bytes, text, pending) : stop;
-    // A mistake is left for whoever reads the record.
+    // Leave a mistake for the code that reads the record.
     const isMistaken = !isQuoted && !dialect.lenient && quote !== null && bytes.subarray(text, stop).includes(quote);
     if (isMistaken) {
       keep(text, next);
@@ -80,13 +80,13 @@ function lineEndFrom(bytes: Buffer, from: number, end: number): number {
 
 interface Closing {
   readonly stop: number;
-  /** How many bytes of the text stand only before another mark. */
+  /** How many bytes of the text only precede another mark. */
   readonly pairs: number;
-  /** Where a mark at the end begins that means nothing without what follows; the end if there is none. */
+  /** Start of an incomplete mark at the end; the end if there is none. */
   readonly pending: number;
 }
 
-/** The index of the quote that closes a cell; `end` if that may still come. */
+/** The index of the closing quote of a cell; `end` if it may still come. */
 function closingQuote(bytes: Buffer, text: number, end: number, quote: Uint8Array, { escape }: DialectBytes): Closing {
   let pairs = 0;
   for (let at = text; at < end;) {
@@ -97,7 +97,7 @@ function closingQuote(bytes: Buffer, text: number, end: number, quote: Uint8Arra
     }
     const mark = isEscape ? escape : quote;
     const next = at + mark.length;
-    // The second mark may have only begun to arrive.
+    // The second mark may not have arrived completely.
     if (!isDecided(bytes, next, end)) return { stop: end, pairs, pending: at };
     const pair = isAt(bytes, next, end, quote) ? quote : isEscape && isAt(bytes, next, end, escape) ? escape : null;
     if (pair === null && !isEscape) return { stop: at, pairs, pending: end };
@@ -107,7 +107,7 @@ function closingQuote(bytes: Buffer, text: number, end: number, quote: Uint8Arra
   return { stop: end, pairs, pending: end };
 }
 
-/** Whether a whole character is there. */
+/** Whether a whole character has arrived. */
 function isDecided(bytes: Buffer, at: number, end: number): boolean {
   const byte = bytes[at]!;
   const length = byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
@@ -115,8 +115,8 @@ function isDecided(bytes: Buffer, at: number, end: number): boolean {
 }
 
 /**
- * Where the part of an open text begins that means nothing without what follows: a mark, or a part of a character. A
- * whole character before it may be half of a pair of quotes.
+ * Start of an incomplete suffix of an open text: a mark, or a part of a character. A whole character before it may be
+ * one of a pair of quotes.
  */
 function restOf(bytes: Buffer, text: number, pending: number): number {
   let last = pending - 1;

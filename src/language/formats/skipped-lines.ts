@@ -1,10 +1,10 @@
 const lineFeed = 10;
 const carriageReturn = 13;
 
-/** Lines at the beginning of a text that are passed over, whatever they hold and however the bytes arrive. */
+/** Skips lines at the beginning of a text, whatever they contain and in whatever pieces the bytes arrive. */
 export class SkippedLines {
   #left: number;
-  /** Whether the last byte was a carriage return: a line feed behind it belongs to the same line end. */
+  /** Whether the last byte was a carriage return. A line feed after it belongs to the same line end. */
   #sawReturn = false;
 
   constructor(lines: number) {

@@ -1,7 +1,7 @@
 /**
- * Columns that came to be text because of some of their cells, while most of them are numbers, booleans, dates or
- * moments: which cells these are, and what a person can say of them (docs/spec/decisions.md 2, "Notes"). A column takes
- * little memory however many cells it has.
+ * Finds columns that became text because of some cells, while most cells are numbers, booleans, dates or times. Reports
+ * these cells and the options that would help (docs/spec/decisions.md 2, "Notes"). A column takes little memory however
+ * many cells it has.
  */
 import { excerptOf } from '../values/build-profile.ts';
 import { classifyCell } from '../values/cell-value.ts';
@@ -43,7 +43,8 @@ const nullTextLengthMax = Math.max(...nullTexts.map((text) => text.length));
 
 const shownCells = 3;
 /**
- * After so many cells, how many must be something else than text. Otherwise the column is not looked at any further.
+ * After so many cells (key), at least so many (value) must be something other than text. Otherwise the column is not
+ * watched any more.
  */
 const otherCellsAtLeast: ReadonlyMap<number, number> = new Map([
   [100, 1],
@@ -51,7 +52,7 @@ const otherCellsAtLeast: ReadonlyMap<number, number> = new Map([
 ]);
 
 interface CellInTheWay {
-  /** By `TextCells.placeOf`. */
+  /** The place from `TextCells.placeOf`. */
   readonly place: number;
   /** At most 60 characters. */
   readonly text: string;
@@ -59,25 +60,27 @@ interface CellInTheWay {
 
 export interface TextColumn {
   readonly id: string;
-  /** What its other cells are. */
+  /** The kind of the other cells. */
   readonly kind: Kind;
-  /** How many cells are not empty, and how many of them are of another kind. */
+  /** How many cells are not empty, and how many of these are of another kind. */
   readonly filled: number;
   readonly misfits: number;
-  /** The first three of another kind. */
+  /** The first three cells of another kind. */
   readonly first: readonly CellInTheWay[];
-  /** What would make cells of the other kind of the misfits, or empty ones, and of how many of them. Empty: nothing. */
+  /**
+   * Options with which `helped` of the misfits would have the column's kind, or be empty. Empty: nothing would help.
+   */
   readonly help: Pick<DelimitedForm, 'null' | 'decimal' | 'dateFormat'>;
   readonly helped: number;
 }
 
-/** Watches the columns of one body, or of several that are one file. */
+/** Watches the columns of one body, or of several bodies that are one file. */
 export class TextCells {
-  /** What a row (from 0, in its body) is called. */
+  /** Names the place of a row (from 0, in its body). */
   placeOf: (row: number) => number = (row) => row + 1;
   readonly #columns = new Map<string, ColumnWatch>();
 
-  /** The column with this ID, in which cells are written so. */
+  /** The column with this ID. `form`: how its cells are written. */
   column(id: string, form: CellForm): ColumnWatch {
     const known = this.#columns.get(id);
     if (known !== undefined) return known;
@@ -87,8 +90,8 @@ export class TextCells {
   }
 
   /**
-   * The columns that are text, of which at least half of the cells are something else, or would be if a person said so.
-   * Texts that usually mean an empty cell do not count. In order of appearance.
+   * The text columns of which at least half of the cells are something else, or would be with the right options. Texts
+   * that usually mean an empty cell do not count. In order of appearance.
    */
   take(): TextColumn[] {
     return [...this.#columns.values()].map((column) => column.judge()).filter((column) => column !== null);
@@ -96,13 +99,13 @@ export class TextCells {
 }
 
 export class ColumnWatch {
-  /** Whether the column is surely not worth a remark. */
+  /** Whether the column certainly needs no remark. */
   isSettled = false;
   readonly #id: string;
   readonly #form: CellForm;
   readonly #place: Pick<TextCells, 'placeOf'>;
   #filled = 0;
-  /** By what a cell is. */
+  /** How many cells are of each kind. */
   readonly #counts: Record<Kind | 'string', number> = { number: 0, boolean: 0, date: 0, dateTime: 0, string: 0 };
   readonly #first: Record<Kind | 'string', CellInTheWay[]> = {
     number: [],
@@ -111,7 +114,7 @@ export class ColumnWatch {
     dateTime: [],
     string: [],
   };
-  /** How many texts would be numbers or moments if a person said how they are written. */
+  /** How many texts would be numbers, or dates and times, with each option. */
   readonly #decimals = new Map<'.' | ',', number>();
   readonly #formats = new Map<(typeof dateFormats)[number], { moments: number; times: number }>();
   readonly #nulls = new Map<string, number>();
@@ -124,7 +127,7 @@ export class ColumnWatch {
 
   /** Adds a cell that is not empty. `natural`: its natural type, if it is known. */
   add(text: string, row: number, natural: ColumnType | null): void {
-    // Cells are naturally of one of these types.
+    // Cells have one of these natural types.
     const kind = (natural ?? classifyCell(text, noTypes, this.#form).natural) as Kind | 'string';
     this.#filled += 1;
     this.#counts[kind] += 1;
@@ -135,7 +138,7 @@ export class ColumnWatch {
     if (least !== undefined && this.#filled - this.#texts() < least) this.isSettled = true;
   }
 
-  /** How many cells are texts, whatever a person says. */
+  /** How many cells are text with every option. */
   #texts(): number {
     const said = Math.max(
       0,
@@ -151,7 +154,7 @@ export class ColumnWatch {
 
   #addText(text: string): void {
     if (/^\d+$/.test(text)) {
-      // A code: no number, however it is written.
+      // A code: text with every option.
       this.isSettled = true;
     } else if (text.length <= nullTextLengthMax && (nullTexts as readonly string[]).includes(text)) {
       this.#nulls.set(text, (this.#nulls.get(text) ?? 0) + 1);
@@ -169,7 +172,7 @@ export class ColumnWatch {
     }
   }
 
-  /** Null if the column is no text, or mostly is. */
+  /** Null if the column is no text column, or most of its cells are text. */
   judge(): TextColumn | null {
     const { number, boolean, date, dateTime } = this.#counts;
     const filled = this.#filled;
@@ -213,7 +216,7 @@ export class ColumnWatch {
     };
   }
 
-  /** Whether the first numbers stay numbers if this is the decimal mark. */
+  /** Whether the first numbers stay numbers with this decimal separator. */
   #keepsNumbers(decimal: '.' | ','): boolean {
     return this.#first.number.every(({ text }) => isNumber(text, decimal));
   }
@@ -223,7 +226,7 @@ function isNumber(text: string, decimal: '.' | ','): boolean {
   return numberOfText(text.trim(), decimal) !== undefined;
 }
 
-/** How a note on such a column goes on behind its ID and `: `. */
+/** The beginning of the note on such a column, after its ID and `: `. */
 export const becauseOfCells = 'text because of ';
 
 /**
@@ -239,7 +242,7 @@ export function noteText({ id, filled, misfits, first: [cell], help, helped }: T
   );
 }
 
-/** Escapes what a note must not hold. */
+/** Escapes characters that a note must not contain. */
 function inAscii(text: string): string {
   return text.replaceAll(/[^ -~]|;/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -24,10 +24,10 @@ export interface GrowingColumn {
   readonly first: Place;
   /** The types that every value so far fits. */
   fitting: TypeSet;
-  /** The scalar types T of which every value so far fits T or array of T. */
+  /** The scalar types T for which every value so far fits T or array of T. */
   wrapping: TypeSet;
   natural: ColumnType | null;
-  /** Bits of `storedAs`. A scanner that only knows at the end how it stores a column may set it before `build`. */
+  /** Bits of `storedAs`. A scanner that knows only at the end how it stores a column may set it before `build`. */
   stored: number;
   readonly misfits: Misfit[];
   /** How many values fit exactly these types. */
@@ -39,9 +39,9 @@ export function isMisfit(column: GrowingColumn, fits: TypeSet): boolean {
   return ((column.fitting & ~fits) | (column.wrapping & ~(fits | (fits >>> 15)))) !== 0;
 }
 
-/** Collects the profile of some rows. Values are added in order of their places; nulls are not values. */
+/** Collects the profile of some rows. Values are added in the order of their places. Nulls are not values. */
 export class ProfileBuilder {
-  /** Whether it counts the values of each column by what they fit. */
+  /** Whether to count the values of each column by the types that they fit. */
   readonly counts: boolean;
   readonly #columns = new Map<string, GrowingColumn>();
 
@@ -50,8 +50,8 @@ export class ProfileBuilder {
   }
 
   /**
-   * The column with this ID. The first call determines where it first appears: call it also for a null, an empty cell
-   * and a name in a header. The profile lists columns in the order of these first calls.
+   * The column with this ID. The first call determines where the column first appears, so call it also for a null, an
+   * empty cell and a name in a header. The profile lists columns in the order of these first calls.
    */
   column(id: string, row: number, position: number): GrowingColumn {
     const known = this.#columns.get(id);
@@ -70,7 +70,7 @@ export class ProfileBuilder {
     return column;
   }
 
-  /** The types for which the next value matters: the candidates to pass to `classify` or `stringTypes`. */
+  /** The types for which the next value matters: the candidates for `classify` or `stringTypes`. */
   candidates({ fitting, wrapping }: GrowingColumn): TypeSet {
     return this.counts ? allTypes : fitting | wrapping | (wrapping << 15);
   }
@@ -115,9 +115,9 @@ export class ProfileBuilder {
 
   /**
    * The profile of the rows so far.
-   * @param bytes of the bodies in UTF-8, without separators
-   * @param rowBytesMax bytes of the longest body
-   * @param dropped how many cells were left out
+   * @param bytes length of the bodies in UTF-8, without separators
+   * @param rowBytesMax length of the longest body
+   * @param dropped how many cells were dropped
    */
   build(rows: number, bytes: number, rowBytesMax: number, dropped = 0): Profile {
     const isCounted = this.counts || rows === 0;
@@ -157,9 +157,9 @@ export class ProfileChain {
   #bytes = 0;
   #rowBytesMax = 0;
   #rule: Rule = currentRule;
-  /** Undefined while no part counts. */
+  /** Undefined while no part has counted. */
   #dropped: number | undefined;
-  /** Whether a part has rows or columns that it does not count. */
+  /** Whether a part has rows or columns that it did not count. */
   #isUncounted = false;
 
   /** How many rows the parts have so far. */
@@ -227,7 +227,7 @@ function joined(a: ColumnProfile, b: ColumnProfile): ColumnProfile {
   };
 }
 
-/** A type that a request said is stronger than one that its values have. */
+/** The joined natural type. A type that the request states overrides types of values. */
 function joinedNatural(a: ColumnProfile, b: ColumnProfile): ColumnType | null {
   const isGiven = a.stored & storedAs.givenType;
   if (isGiven !== (b.stored & storedAs.givenType)) return (isGiven === 0 ? b : a).natural;

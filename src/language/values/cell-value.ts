@@ -24,9 +24,9 @@ const dateTime = typeBit('dateTime');
 /** Types that depend on the JSON value in a text. */
 const typesOfJson = typeSet('number', 'boolean', 'json') | arrayTypes;
 
-/** A number with more digits before the point counts as a code: of a card, an account, an article. */
+/** A number with more digits before the point counts as a code: of a card, an account or an article. */
 const naturalDigitsMax = 15;
-/** A plus before more digits counts as that of a phone number. */
+/** A plus before more digits counts as the plus of a phone number. */
 const signedDigitsMax = 6;
 /** A number with fewer characters and no exponent is always finite. */
 const surelyFiniteLength = 300;
@@ -35,9 +35,8 @@ const surelyFiniteLength = 300;
  * Classifies a cell by its text.
  * @param candidates the types to test (of all 30); fewer cost less
  * @param form how the cell is written
- * @returns `natural` is never null; `stored` is number or boolean if the text is exactly such a token and naturally of
- *   that type,
- * so that it may be stored as one
+ * @returns `natural` is never null. `stored` is number or boolean if the text is exactly such a token and its natural
+ * type is that, so that it may be stored as one.
  */
 export function classifyCell(text: string, candidates: TypeSet, form: CellForm): Classified {
   const fits = stringTypes(text, candidates & ~json);
@@ -59,7 +58,7 @@ export function classifyCell(text: string, candidates: TypeSet, form: CellForm):
 
   const value = classify(token, candidates & typesOfJson);
   if (value.stored === storedAs.boolean && token !== text) {
-    // JSON allows white space around `true`, the type boolean does not.
+    // JSON allows white space around `true`, but the type boolean does not.
     return { fits: fits | (value.fits & json), natural: 'string', stored: storedAs.string };
   }
   const isScalar = value.stored === storedAs.boolean || (value.natural === 'number' && isNaturalNumber(token, text));
@@ -100,7 +99,7 @@ export function fitCell(text: string, type: ColumnType, wrap: boolean, form: Cel
   }
 }
 
-/** A text in the format of the file's dates, as a column of this type presents it; undefined if it misfits. */
+/** A text in the date format of the file, as a column of this type presents it; undefined if it misfits. */
 function momentAs(type: ColumnType, text: string, { dateFormat }: CellForm): string | undefined {
   if (dateFormat === null || (type !== 'date' && type !== 'dateTime')) return undefined;
   const moment = momentOfText(text, dateFormat);
@@ -113,9 +112,7 @@ function isBoolean(text: string): boolean {
   return lower === 'true' || lower === 'false';
 }
 
-/**
- * Whether a number token has few enough digits before its point or exponent, and its text is none of a phone number.
- */
+/** Whether a number token has few enough digits before its point or exponent, and its text is no phone number. */
 function isNaturalNumber(token: string, text: string): boolean {
   if (token.length > signedDigitsMax && text.trimStart().startsWith('+') && digitsEnd(token, 0) > signedDigitsMax)
     return false;
@@ -125,8 +122,8 @@ function isNaturalNumber(token: string, text: string): boolean {
 }
 
 /**
- * The JSON value in a text, without surrounding white space and on one line, with a number as JSON writes it; undefined
- * if the text is no JSON that a row may hold. Does not check that integers are exact.
+ * The JSON value in a text: without surrounding white space, on one line, with numbers as in JSON. Undefined if the
+ * text is no JSON that a row may hold. Does not check that integers are exact.
  */
 function jsonOfCell(text: string, { numbers }: CellForm): string | undefined {
   const start = skipBlanks(text, 0);
@@ -198,7 +195,7 @@ function numberEnd(text: string, start: number): number {
 /** `jsonOfCell` for a text that begins as a string, an array or an object. */
 function nestedJson(text: string): string | undefined {
   const scanner = new JsonScanner();
-  // The scanner needs a zero behind the text.
+  // The scanner needs a zero after the text.
   scanner.bytes = Buffer.from(`${text}\0`);
   scanner.end = scanner.bytes.length - 1;
   try {

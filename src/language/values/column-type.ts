@@ -33,7 +33,7 @@ export const columnTypes: readonly ColumnType[] = [
   ...scalarKinds.map((kind): ArrayType => `array<${kind}>`),
 ];
 
-/** A set of types: bit n is `columnTypes[n]`. Thirty bits fit a small integer of the projector. */
+/** A set of types: bit n is `columnTypes[n]`. Thirty bits fit a small integer of the JavaScript engine. */
 export type TypeSet = number;
 
 const bits = new Map<ColumnType, number>(columnTypes.map((type, bit) => [type, 1 << bit]));

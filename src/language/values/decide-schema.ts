@@ -1,6 +1,6 @@
 /**
  * Decides the schema under which rows take effect, or why they are refused (spec 4.2 `onSchemaError`, decisions 2 and
- * 6). It uses only the profile of the rows, never their values.
+ * 6). Uses only the profile of the rows, never their values.
  */
 import type { Refusal } from './refusal.ts';
 import { isArrayType, itemKind, noTypes, typeBit } from './column-type.ts';
@@ -19,7 +19,7 @@ interface SchemaRequest {
   readonly schema: TableSchema | null;
   readonly profile: Profile;
   readonly mode: SchemaErrorMode;
-  /** The version of the event that brings the rows: new types are valid since then. */
+  /** The version of the event that brings the rows. New types are valid from it on. */
   readonly version: bigint;
   readonly columnsMax: number;
   /** Columns whose types stay, whatever the mode, by ID: a value that does not fit is refused. */
@@ -43,7 +43,7 @@ export function isReservedColumnId(id: string): boolean {
   return id === '$stashID' || id === '$rowID';
 }
 
-/** Decides rows against a schema. Refuses with the first offending cell: by row, then by place in the row. */
+/** Decides rows against a schema. Refuses with the first offending cell: by row, then by position in the row. */
 export function decideSchema(request: SchemaRequest): SchemaDecision {
   const offence = firstOffence(request);
   if (offence !== undefined) return { refusal: offence.refusal() };
@@ -62,7 +62,7 @@ export function decideSchema(request: SchemaRequest): SchemaDecision {
 }
 
 /**
- * How many cells of decided rows do not take effect, with those that were left out when the rows came. Undefined if
+ * How many cells of decided rows do not take effect, including those that were dropped when the rows came. Undefined if
  * they were not counted.
  * @param wrap whether a value that fits the items of an array column becomes an array of one
  */
@@ -94,7 +94,8 @@ export function checkGivenSchema(columns: readonly { readonly id: string }[]): R
 }
 
 /**
- * Refuses more columns than a table may have. A separate check, after the cells (docs/spec/decisions.md 2, "Refusals").
+ * Refuses more columns than a table may have. Checked separately, after the cells (docs/spec/decisions.md 2,
+ * "Refusals").
  */
 export function checkColumnCount(count: number, columnsMax: number): Refusal | null {
   if (count <= columnsMax) return null;
@@ -153,9 +154,8 @@ function offenceOf(column: ColumnProfile, request: SchemaRequest): Offence | und
 }
 
 /**
- * The type that values must fit where columns adapt to them. For JSON that is `json`, which only values that fit no
- * type at all misfit. Cell texts that are not JSON misfit it too, so for cells it is the type that the column will
- * have.
+ * The type that values must fit if columns adapt to them. For JSON it is `json`; only values that fit no type misfit
+ * it. Cell texts that are not JSON misfit `json` too, so for cells it is the type that the column will have.
  */
 function widestType(column: ColumnProfile, known: SchemaColumn | undefined): ColumnType {
   if ((column.stored & storedAs.cell) === 0) return 'json';
@@ -174,7 +174,7 @@ export function unknownRefusal(place: string, id: string): Refusal {
 }
 
 function misfitRefusal(place: string, misfit: Misfit, type: ColumnType): Refusal {
-  // By rules before 3 an integer that a double cannot hold fits nothing. A string always fits `json`; a cell's text,
+  // By rules before 3, an integer that a double cannot hold fits nothing. A string always fits `json`. A cell's text,
   // quoted here as a string, always fits `string`.
   const fitsNothing = (misfit.types & typeBit('json')) !== 0 && !misfit.value.startsWith('"');
   const reason = fitsNothing
@@ -204,7 +204,7 @@ function widenedColumns(before: TableSchema, { profile, version }: SchemaRequest
 }
 
 /**
- * The type that takes all these values. An array type stays if its misfits can be wrapped (docs/spec/decisions.md 6).
+ * The type that fits all these values. An array type stays if its misfits can be wrapped (docs/spec/decisions.md 6).
  */
 function widenedType(type: ColumnType, values: ColumnProfile): ColumnType {
   if (firstMisfit(values, type) === undefined) return type;
@@ -226,7 +226,7 @@ function newColumns({ schema, profile, version }: SchemaRequest): readonly Schem
   return schemaOf(added, version).columns;
 }
 
-/** The natural type of the values, with an empty array as an array of string. Null if there is no value. */
+/** The natural type of the values. An empty array counts as an array of string. Null if there is no value. */
 function naturalWithEmptyArrays({ natural, stored }: ColumnProfile): ColumnType | null {
   return boundOfKnown(natural, (stored & storedAs.emptyArray) === 0 ? null : 'array<string>');
 }

@@ -31,7 +31,7 @@ function fitsToken(token: string, type: ColumnType): boolean {
 }
 
 /**
- * Converts a value from how one type presents it to how a wider type does.
+ * Converts a value from the presentation of one type to that of a wider type.
  * @param from a type that is at most `to`
  */
 export function widenToken(token: string, from: ColumnType, to: ColumnType): string {
@@ -49,8 +49,8 @@ function presentElements(array: string, type: ScalarKind): string {
 }
 
 /**
- * A number or boolean becomes a string with its text in a column of strings, and so does an integer that a double
- * cannot hold within `json`. Other values stay as written.
+ * A number or boolean as this type presents it: in a column of strings its text, and so is an integer within `json`
+ * that a double cannot hold. Other values stay as written.
  */
 function presentScalar(token: string, type: ScalarKind): string {
   if (token.charCodeAt(0) === quote) return token;

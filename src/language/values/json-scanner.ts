@@ -51,7 +51,7 @@ export class UnfinishedText extends Error {
 
 /**
  * The text is refused. `position` is an index into the buffer, between two characters: that of the last byte examined,
- * or the one after it. It depends on the text alone, not on how much has arrived.
+ * or the one after it. It depends only on the text, not on how much has arrived.
  */
 export class RefusedText extends Error {
   override readonly name = 'RefusedText';
@@ -65,23 +65,23 @@ export class RefusedText extends Error {
   }
 }
 
-/** `Buffer#toString` calls this internally; calling it directly reads short strings twice as fast. */
+/** `Buffer#toString` calls this internally. Calling it directly reads short strings twice as fast. */
 type SlicedBuffer = Buffer & { utf8Slice(start: number, end: number): string };
 
 /**
  * A buffer of JSON text that is filled up to `end`. `bytes[end]` must be 0: no JSON text contains that byte, so every
  * loop stops there without checking `end`. The methods take the index of the first byte of a token and return the index
- * after it. They throw UnfinishedText where the text stops too early, and RefusedText.
+ * after it. They throw UnfinishedText if the text stops too early, and RefusedText.
  */
 export class JsonScanner {
   bytes = Buffer.alloc(1);
   end = 0;
   /** Set when a line feed, carriage return or tab was skipped. */
   sawBreak = false;
-  /** Whether U+0000 and lone surrogates are passed over, and noted in `sawIllFormed`, instead of refused. */
+  /** Whether U+0000 and lone surrogates are skipped and noted in `sawIllFormed` instead of refused. */
   passesIllFormed = false;
   sawIllFormed = false;
-  /** The index of the quote of the string that is being read; -1 outside of strings. */
+  /** The index of the opening quote of the string that is being read; -1 outside of strings. */
   openString = -1;
 
   /** Refuses the byte at `position`. */
@@ -144,7 +144,9 @@ export class JsonScanner {
     return last + 6;
   }
 
-  /** Refuses the escape that ends at `last`, or passes over it. `position`: where that became certain. */
+  /**
+   * Refuses or skips the escape that ends at `last`. `position`: where it became certain that the escape is ill-formed.
+   */
   #illFormed(last: number, position: number, reason: string): number {
     if (position >= this.end) throw new UnfinishedText();
     if (!this.passesIllFormed) throw new RefusedText(position, reason);
@@ -254,7 +256,7 @@ export class JsonScanner {
 
 const byteOrderMark = [0xef, 0xbb, 0xbf] as const;
 
-/** The index of the first byte of the text, behind a byte order mark if there is one. */
+/** The index of the first byte of the text, after a byte order mark if there is one. */
 export function skipByteOrderMark(scanner: JsonScanner): number {
   if (scanner.bytes[0] !== byteOrderMark[0]) return 0;
   byteOrderMark.forEach((byte, position) => {

@@ -1,6 +1,6 @@
 /**
- * Walks JSON text without parsing it. The text must be valid JSON: the scanner of the formats has refused anything
- * else, so errors are not handled here.
+ * Walks JSON text without parsing it. The text must be valid JSON. The scanner of the formats has refused any other
+ * text, so errors are not handled here.
  */
 import { isDigit } from './scan-text.ts';
 
@@ -78,12 +78,12 @@ export function decodeString(token: string): string {
   return token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1);
 }
 
-/** A double holds any number of this many digits. */
+/** A double can hold any number with this many digits. */
 const safeDigits = 15;
 
 /**
- * Whether a double preserves a number token: not every integer beyond 2^53 (docs/spec/decisions.md 2). Fractions and
- * exponents always pass.
+ * Whether a double preserves a number token. It does not preserve every integer beyond 2^53 (docs/spec/decisions.md 2).
+ * Fractions and exponents always pass.
  */
 export function isExactNumber(token: string): boolean {
   if (token.length <= safeDigits) return true;
@@ -93,8 +93,8 @@ export function isExactNumber(token: string): boolean {
 }
 
 /**
- * The value with each number that is not exact, at any depth, as the string of its text; the same text if all are
- * exact.
+ * The value with each inexact number, at any depth, replaced by the string of its text; the same text if all numbers
+ * are exact.
  */
 export function withExactNumbers(token: string): string {
   let text = '';

@@ -1,6 +1,6 @@
 /**
- * Classifies a JSON value: the types it fits, its natural type, and how it is stored (docs/spec/decisions.md 2, "Types"
- * and "Inference"; 6 for `[]`, null in arrays and arrays in arrays).
+ * Classifies a JSON value: the types that it fits, its natural type, and how it is stored (docs/spec/decisions.md 2,
+ * "Types" and "Inference"; 6 for `[]`, null in arrays and arrays in arrays).
  */
 import { arrayOf, arrayTypes, scalarTypes, typeBit, typeSet } from './column-type.ts';
 import type { ColumnType, ScalarKind, TypeSet } from './column-type.ts';
@@ -20,7 +20,7 @@ export interface Classified {
 
 /** Types that an exact number fits. */
 export const numberTypes: TypeSet = typeSet('number', 'string', 'markdown', 'json');
-/** Types that take an integer that a double cannot hold: as its text. */
+/** Types that hold an integer that a double cannot hold, as its text. */
 const bigIntegerTypes: TypeSet = typeSet('string', 'markdown', 'json');
 /** Types that `true` and `false` fit. */
 export const booleanTypes: TypeSet = typeSet('boolean', 'string', 'markdown', 'json');
@@ -90,7 +90,7 @@ function isNested(token: string): boolean {
   return token[0] === '[' || token[0] === '{';
 }
 
-/** How an array is stored, given the bits of its scalar elements. */
+/** How an array is stored. `elements`: the bits of its scalar elements. */
 function storedArray(elements: number): number {
   const big = elements & storedAs.bigInteger;
   return big | storedArrayOf(elements & ~big);

@@ -21,12 +21,12 @@ function isAtMostByRule(a: ColumnType, b: ColumnType): boolean {
   return a !== 'json' && isScalarAtMost(a, itemKind(b));
 }
 
-/** By the bit of each type: the types that are at least it. */
+/** For the bit of each type: the types that are at least that type. */
 const atLeast = columnTypes.map((a) =>
   columnTypes.reduce((set, b, bit) => (isAtMostByRule(a, b) ? set | (1 << bit) : set), 0),
 );
 
-/** For each pair of types: the common upper bound that is below all others. */
+/** For each pair of types: their least upper bound. */
 const bounds = columnTypes.map((_a, i) =>
   columnTypes.map((_b, j) => columnTypes[atLeast.indexOf(atLeast[i]! & atLeast[j]!)]!),
 );
@@ -38,12 +38,12 @@ export function isAtMost(a: ColumnType, b: ColumnType): boolean {
   return (atLeast[bitOf.get(a)!]! & (1 << bitOf.get(b)!)) !== 0;
 }
 
-/** The least type that both can be widened to. */
+/** The least type to which both can be widened. */
 export function leastUpperBound(a: ColumnType, b: ColumnType): ColumnType {
   return a === b ? a : bounds[bitOf.get(a)!]![bitOf.get(b)!]!;
 }
 
-/** The least upper bound; null stands for an unknown type, and the other one wins. */
+/** The least upper bound. Null is an unknown type: the result is the other one. */
 export function boundOfKnown(a: ColumnType | null, b: ColumnType | null): ColumnType | null {
   if (a === null || b === null) return a ?? b;
   return leastUpperBound(a, b);

@@ -28,10 +28,7 @@ export function emptyBody(): MalformedBody {
   return new MalformedBody('request_validation_error', 'the body is empty');
 }
 
-/**
- * The body ends in the middle of its JSON. `place`: the row in which it does, such as `rows[3]`; null if that is not
- * known.
- */
+/** The body ends in the middle of its JSON. `place`: the row in which it ends, such as `rows[3]`; null if unknown. */
 export function unfinishedBody(place: string | null): MalformedBody {
   return new MalformedBody(
     'request_validation_error',

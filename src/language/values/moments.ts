@@ -1,6 +1,6 @@
 /**
- * What `date`, `time` and `dateTime` values are compared by: the moment, in UTC where they have no zone. The texts must
- * be values of these types (docs/spec/decisions.md 2). Digits beyond the microsecond do not count.
+ * Comparable values for `date`, `time` and `dateTime`: the moment, in UTC if they have no zone. The texts must be
+ * values of these types (docs/spec/decisions.md 2). Digits beyond the microsecond do not count.
  */
 
 const microsecondsOfMinute = 60_000_000;
@@ -15,7 +15,7 @@ const basicDateLength = 'YYYYMMDD'.length;
  */
 export function daysOf(date: string): number {
   const [month, day] = [twoDigits(date, 5), twoDigits(date, 8)];
-  // Years begin in March here, so that the day of a leap year is the last.
+  // Years begin in March here, so that the leap day is the last day of a year.
   const year = twoDigits(date, 0) * 100 + twoDigits(date, 2) - (month <= 2 ? 1 : 0);
   const era = Math.floor(year / 400);
   const yearOfEra = year - era * 400;
@@ -25,13 +25,13 @@ export function daysOf(date: string): number {
   );
 }
 
-/** Microseconds from 1970 to a date and time, or to the begin of a date. */
+/** Microseconds from 1970 to a date and time, or to the beginning of a date. */
 export function microsecondsSince1970(text: string): bigint {
   const dateTime = text[basicDateLength] === 'T' ? inExtendedForm(text) : text;
   const days = daysOf(dateTime);
   const rest = dateTime.length === dateLength ? 0 : microsecondsOfDay(dateTime.slice(dateLength + 1));
   const microseconds = days * microsecondsOfWholeDay + rest;
-  // A double has all microseconds of the years from 1685 to 2255.
+  // A double can hold all microseconds of the years from 1685 to 2255.
   return Number.isSafeInteger(microseconds)
     ? BigInt(microseconds)
     : BigInt(days) * BigInt(microsecondsOfWholeDay) + BigInt(rest);
@@ -45,10 +45,10 @@ function inExtendedForm(basic: string): string {
   );
 }
 
-/** Microseconds from midnight in UTC to a time of the same day. With a zone it may be below 0, or beyond a day. */
+/** Microseconds from midnight in UTC to a time of the same day. With a zone it may be negative, or beyond a day. */
 export function microsecondsOfDay(time: string): number {
   const minutes = twoDigits(time, 0) * 60 + twoDigits(time, 3);
-  // What `toISOString` gives.
+  // The form that `toISOString` returns.
   if (time.length === 'hh:mm:ss.SSSZ'.length && time[8] === '.' && time[12] === 'Z') {
     return (
       minutes * microsecondsOfMinute +
@@ -61,12 +61,12 @@ export function microsecondsOfDay(time: string): number {
   return (minutes - minutesOfZone(zone)) * microsecondsOfMinute + microseconds;
 }
 
-/** The number that two digits of a text are. */
+/** The number in two digits of a text. */
 function twoDigits(text: string, at: number): number {
   return (text.charCodeAt(at) - zero) * 10 + text.charCodeAt(at + 1) - zero;
 }
 
-/** By how many minutes a zone (`Z`, `+02`, `+0200`, `-02:00`, or none) is ahead of UTC. */
+/** How many minutes a zone (`Z`, `+02`, `+0200`, `-02:00`, or none) is ahead of UTC. */
 function minutesOfZone(zone: string): number {
   if (zone === '' || zone === 'Z' || zone === 'z') return 0;
   const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(3).replace(':', '') || '0');

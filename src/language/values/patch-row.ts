@@ -10,11 +10,11 @@ import type { TableSchema } from './table-schema.ts';
 
 /**
  * The body after a patch that was decided under this schema.
- * @param currentBody as the schema presents it
+ * @param currentBody the body as the schema presents it
  * @param patch the columns to set, as received; the token `null` clears a column
  * @param wrap whether a value that fits the items of an array column becomes an array of one
- * @param rule by which values fit
- * @returns the current body itself if nothing changes; columns and values that the schema does not take are left out
+ * @param rule the rule by which values fit
+ * @returns the current body itself if nothing changes. Columns and values that do not fit the schema are left out
  * (`dropColumns`)
  */
 export function applyPatch(

@@ -1,7 +1,6 @@
 /**
- * How rows read under the current schema (docs/spec/decisions.md 2): a received value is fitted to the type under which
- * it was decided, where misfits are dropped for good; then each later type of its column is applied in order, and a
- * value that does not fit one is empty from then on (docs/decisions/0077).
+ * Presents stored rows under the current schema (docs/spec/decisions.md 2). A received value is fitted to the type
+ * under which it was decided; misfits are dropped for good. Then each later widening of its column is applied in order.
  */
 import { fitCell } from './cell-value.ts';
 import { isArrayType, itemKind, typeBit } from './column-type.ts';
@@ -23,21 +22,21 @@ export { applyPatch } from './patch-row.ts';
 const quote = 34;
 
 /**
- * How a body is stored: `received`: as the JSON object that a client sent; `cells`: with the texts of CSV or TSV cells
- * as values; `presented`: as the schema of its version presented it (tails and changes).
+ * The form of a stored body. `received`: the JSON object that a client sent. `cells`: an object whose values are the
+ * texts of CSV or TSV cells. `presented`: as the schema of its version presented it (tails and changes).
  */
 export type StoredForm = 'received' | 'cells' | 'presented';
 
 /**
- * How a body is stored: its form, and the version whose types apply. The last two matter only to what is not presented
- * yet.
+ * How a body is stored: its form, and the version whose types apply. `wrap` and `rule` matter only if it is not
+ * `presented`.
  */
 export interface BodyForm {
   readonly stored: StoredForm;
   readonly decidedAt: bigint;
   /** Whether a value that fits the items of an array column became an array of one. */
   readonly wrap: boolean;
-  /** By which rule values fit. */
+  /** The rule by which values fit. */
   readonly rule: Rule;
 }
 
@@ -49,40 +48,40 @@ export function receivedForm(cells: boolean): StoredForm {
 /** Returns a body as the schema presents it: columns in schema order, without misfits and removed columns. */
 export type Presenter = (body: string) => string;
 
-/** Of bodies that read as they are stored. */
+/** The presenter of bodies that read as they are stored. */
 export const asStored: Presenter = (body) => body;
 
 export type PresenterFor = (form: BodyForm) => Presenter;
 
-/** How the cells under a key are read. */
+/** How to read the cells under a key. */
 interface Reading {
   /** The key as JSON text. */
   readonly key: string;
-  /** Of its column in the schema. */
+  /** The place of its column in the schema. */
   readonly place: number;
-  /** The key in what is presented, with its colon. */
+  /** The key as it is presented, with its colon. */
   readonly presented: string;
-  /** Null: the cells are of no column. */
+  /** Reads a cell; null if the cells belong to no column. */
   readonly read: ((token: string) => string | undefined) | null;
-  /** The one that is expected after it: rows are much alike. */
+  /** The reading that is expected after it, because rows are much alike. */
   next: Reading | null;
 }
 
 /**
  * A presenter for bodies that are all stored alike. It caches its work per column, so reuse it for many rows. `schema`:
- * to read by.
+ * the schema to read by.
  */
 export function presenterOf(schema: TableSchema, form: BodyForm): Presenter {
   const places = columnPlaces(schema);
   const readings = new Map<string, Reading>();
   const beforeFirst: Reading = { key: '', place: -1, presented: '', read: null, next: null };
-  // The last row that had to be sorted: the readings of its cells, and their sorted order. The next such row mostly has
-  // the same.
+  // The last row that had to be sorted: the readings of its cells, and their order. The next row to sort mostly has the
+  // same.
   let sorted: readonly Reading[] = [];
   let order: readonly number[] = [];
 
   const readingOf = (slice: string): Reading => {
-    // A slice would keep the text of all rows that it was cut from.
+    // A slice would keep the text of all rows from which it was cut.
     const key = Buffer.from(slice).toString();
     const place = places.get(decodeString(key));
     if (place === undefined) return { key, place: -1, presented: '', read: null, next: null };
@@ -122,8 +121,8 @@ export function presenterOf(schema: TableSchema, form: BodyForm): Presenter {
 }
 
 /**
- * The presenters of a table at a version by form, each created once: `schema` is that of the version, and bodies that
- * were presented before `widened` read differently now.
+ * The presenters of a table at a version, by stored form, each created once. `schema`: the schema at that version.
+ * `widened`: the version of the last widening of a column.
  */
 export function presentersOf(schema: TableSchema, widened: bigint): PresenterFor {
   const made = new Map<string, Presenter>();
@@ -136,7 +135,7 @@ export function presentersOf(schema: TableSchema, widened: bigint): PresenterFor
   };
 }
 
-/** How a column's values are read; null if the column did not exist when they were decided. */
+/** Reads a column's values; null if the column did not exist when they were decided. */
 function readerOf(column: SchemaColumn, { decidedAt, stored, wrap, rule }: BodyForm): Reading['read'] {
   const decided = typeAt(column, decidedAt);
   if (decided === undefined) return null;
@@ -163,7 +162,8 @@ function readerOf(column: SchemaColumn, { decidedAt, stored, wrap, rule }: BodyF
 }
 
 /**
- * A stored cell as `fitCell` presents it: a string token holds the cell's text, a number or boolean token is that text.
+ * A stored cell as `fitCell` presents it. A string token contains the cell's text; a number or boolean token is the
+ * text.
  */
 function fitStoredCell(token: string, type: ColumnType, wrap: boolean, form: CellForm): string | undefined {
   if (token.charCodeAt(0) !== quote) return fitCell(token, type, wrap, form);
@@ -181,7 +181,7 @@ function typesAfter(column: SchemaColumn, version: bigint): ColumnType[] {
 
 const anyArray =
   storedAs.emptyArray | storedAs.stringArray | storedAs.numberArray | storedAs.booleanArray | storedAs.otherArray;
-/** Bits of `storedAs` that are no kinds of values. */
+/** Bits of `storedAs` that are not kinds of values. */
 const noKinds = storedAs.cell | storedAs.givenType;
 const anything = storedAs.string | storedAs.number | storedAs.boolean | anyArray | storedAs.object;
 
@@ -203,7 +203,7 @@ function plainKinds(type: ColumnType): number {
 
 /**
  * Whether received bodies with this profile, decided at this version, read as they are stored: each column is in the
- * schema, in its order, and none of its values was dropped, or is presented differently since.
+ * schema, in its order, and none of its values was dropped or is presented differently now.
  */
 export function isPlain(profile: Profile, schema: TableSchema, version: bigint): boolean {
   const places = columnPlaces(schema);
@@ -225,7 +225,7 @@ function isPlainColumn(values: ColumnProfile, column: SchemaColumn, version: big
   const bit = typeBit(decided);
   if (values.misfits.some((misfit) => (misfit.types & bit) !== 0)) return false;
   const isCell = (values.stored & storedAs.cell) !== 0;
-  // In a `json` column, the string that stores a cell is the text of some other JSON value.
+  // In a `json` column, a string that stores a cell is the text of another JSON value.
   if (isCell && decided === 'json' && (values.stored & storedAs.string) !== 0) return false;
   // Dates may be in the format of their file.
   if (isCell && (decided === 'date' || decided === 'dateTime') && cellFormOf(rule).dateFormat !== null) return false;

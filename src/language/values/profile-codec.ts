@@ -44,7 +44,7 @@ export function parseProfile(text: string): Profile {
   return decodeProfile(JSON.parse(text) as EncodedProfile);
 }
 
-/** Throws for a rule of a newer version: the rows must not be read by another one. */
+/** Throws for a rule of a newer version, because no other rule may read these rows. */
 export function decodeProfile([rows, bytes, rowBytesMax, columns, rule = 1, dropped]: EncodedProfile): Profile {
   if (!isKnownRule(rule)) throw new Error(`rows by the unknown rule ${rule}: only a newer version can read them`);
   const counted = dropped === undefined ? {} : dropped === null ? { isUncounted: true as const } : { dropped };

@@ -1,7 +1,7 @@
 /**
- * A profile is what schema decisions need to know of some rows, so that an import of millions of rows can be decided,
- * to the first offending cell, without looking at the rows again (ARCHITECTURE.md, "profile"). It is built once, when
- * the rows arrive, and travels in their event. Patches and reads check values again.
+ * A profile contains everything about some rows that schema decisions need. With it, an import of millions of rows is
+ * decided, to the first offending cell, without reading the rows again. It is built once, when the rows arrive, and
+ * travels in their event. Patches and reads check values again.
  */
 import type { ColumnType, TypeSet } from './column-type.ts';
 import type { Rule } from './rule.ts';
@@ -26,7 +26,7 @@ export interface Misfit extends Place {
 }
 
 /**
- * How the values of a column are written, as bits. A column reads as it is stored if its type presents all of these
+ * How the values of a column are stored, as bits. A column reads as it is stored if its type presents all of these
  * kinds unchanged.
  */
 export const storedAs = {
@@ -35,20 +35,20 @@ export const storedAs = {
   boolean: 4,
   /** `[]` */
   emptyArray: 8,
-  /** Arrays of strings only; of numbers only; of booleans only; of anything else. */
+  /** Arrays of only strings; of only numbers; of only booleans; of anything else. */
   stringArray: 16,
   numberArray: 32,
   booleanArray: 64,
   otherArray: 128,
   object: 256,
-  /** The values came as cells. A number or boolean is stored as one if that is its cell's exact text. */
+  /** The values came as cells. A number or boolean is stored as such if it is exactly its cell's text. */
   cell: 512,
   /**
-   * Beside the bit of a number, an array or an object: it is, or holds, an integer that a double cannot hold. No type
-   * presents that unchanged.
+   * Set with the bit of a number, an array or an object that is, or contains, an integer that a double cannot hold. No
+   * type presents such a value unchanged.
    */
   bigInteger: 1024,
-  /** No kind: the request said the column's type, which is its `natural` one. */
+  /** Not a kind: the request states the column's type, which is then `natural`. */
   givenType: 2048,
 } as const;
 
@@ -60,15 +60,15 @@ export interface ColumnProfile {
   /** Where the column first appears, even with a null or an empty cell. */
   readonly first: Place;
   /**
-   * The least upper bound of the natural types of its values, except empty arrays (see `storedAs`) and values that fit
-   * no type. Null if no value remains. If the request said the column's type, it is that.
+   * The least upper bound of the natural types of its values, without empty arrays (see `storedAs`) and without values
+   * that fit no type. Null if no value remains. If the request states the column's type, it is that type.
    */
   readonly natural: ColumnType | null;
   /** Bits of `storedAs`. */
   readonly stored: number;
-  /** In order of place; no type is in two of them. */
+  /** In order of place. No type is in two of them. */
   readonly misfits: readonly Misfit[];
-  /** All of its cells. Only where `dropped` is. */
+  /** The counts of all its cells. Present only if `dropped` is. */
   readonly counts?: readonly CellCount[];
 }
 
@@ -80,17 +80,16 @@ export interface Profile {
   readonly rowBytesMax: number;
   /** In the column order of bodies; `first` gives the order of appearance. */
   readonly columns: readonly ColumnProfile[];
-  /** By which rule values fit here, and how cells are written. Of several parts see `joinedRule`. */
+  /** The rule by which values fit, and how cells are written. For several parts see `joinedRule`. */
   readonly rule: Rule;
   /**
-   * How many cells were left out while the rows were read, because no row may hold them. Only of rows that came with
-   * `dropColumns`: the cells of others are not counted, which takes time. A part without rows has no cells, and counts
-   * as counted.
+   * How many cells were dropped while the rows were read, because no row may hold them. Present only for rows that came
+   * with `dropColumns`: counting takes time. A part without rows has no cells, and counts as counted.
    */
   readonly dropped?: number;
   /**
-   * The rows have no columns, and came without `dropColumns`, so that nothing else tells them from counted ones. Absent
-   * in older profiles: those rows count as counted.
+   * Set for rows without columns that came without `dropColumns`, because nothing else distinguishes them from counted
+   * ones. Absent in older profiles: their rows count as counted.
    */
   readonly isUncounted?: true;
 }

@@ -15,7 +15,7 @@ export type RefusalType =
   | 'column_id_not_unique'
   | 'key_not_unique';
 
-/** Why a command takes no effect: nothing has changed. */
+/** Why a command takes no effect. */
 export interface Refusal {
   readonly type: RefusalType;
   readonly message: string;

@@ -1,6 +1,6 @@
 /**
- * Splits row bodies into cells. A body is the JSON text of an object without nulls (ARCHITECTURE.md, "segment"). It
- * is never parsed: keys keep their order and values their text.
+ * Splits row bodies into cells. A body is the JSON text of an object without nulls. It is never parsed as a whole, so
+ * keys keep their order and values their text.
  */
 import { decodeString, skipBlanks, stringEnd, valueEnd } from './json-text.ts';
 
@@ -20,8 +20,8 @@ export function parseRow(body: string): Cell[] {
 }
 
 /**
- * The values of a body by column ID. `JSON.parse` of a whole body cannot be trusted with IDs: that of Node 24 takes the
- * key of `{"d":1,"\\"d":2}` for another one at times.
+ * The values of a body by column ID. (`JSON.parse` of a whole body is unreliable for IDs: in Node 24 it sometimes
+ * confuses the keys of `{"d":1,"\\"d":2}`.)
  */
 export function rowValues(body: string): Map<string, unknown> {
   return new Map(parseRow(body).map(({ id, token }) => [id, JSON.parse(token)]));
@@ -35,7 +35,7 @@ export function eachCell(body: string, visit: (key: string, token: string) => vo
     const start = skipBlanks(body, skipBlanks(body, keyEnd) + 1);
     const end = valueEnd(body, start);
     visit(body.slice(at, keyEnd), body.slice(start, end));
-    // Past the comma to the next key, or past the closing brace to the end.
+    // Skip the comma before the next key, or the closing brace at the end.
     at = skipBlanks(body, skipBlanks(body, end) + 1);
   }
 }

@@ -1,14 +1,14 @@
 /**
- * Which values fit a type is a rule with a number. Cells are judged again whenever stored rows are read, so a new rule
- * must not touch what an earlier one dropped: profiles say by which rule their rows came (`Profile.rule`).
+ * A rule determines which values fit a type. Rules have numbers. Cells are judged again whenever stored rows are read,
+ * so a new rule must not change what an earlier one dropped. Profiles record the rule of their rows (`Profile.rule`).
  *
- * * 1: `dateTime` takes the extended form only, with a `T` between day and time.
+ * * 1: `dateTime` takes only the extended form, with a `T` between day and time.
  * * 2: it also takes a blank there, and the basic form.
- * * 3: an integer that a double cannot hold is its text: in a column of texts, and within `json`. Before, it fitted no
- *   type. And a `number` takes cells such as `.5`, `5.` and `+3`.
+ * * 3: an integer that a double cannot hold is its text: in a column of texts, and within `json`. (Before, it fitted no
+ * type.) And a `number` takes cells such as `.5`, `5.` and `+3`.
  *
- * That is the number's lowest four bits. The bits above them say how a person said that the cells are written
- * (docs/decisions/0070): two for the decimal mark, and two for the order of dates.
+ * The number of the rule is in the lowest four bits. The bits above record how the person stated the form of cells
+ * (docs/decisions/0070): two bits for the decimal separator, and two for the order of dates.
  */
 import { dateFormats, type DateFormat } from './date-format.ts';
 import { isArrayType, itemKind } from './column-type.ts';
@@ -18,12 +18,12 @@ import { isExtendedDateTime } from './scan-time.ts';
 
 export type Rule = number;
 
-/** The rule by which rows are judged that come now, if a person said nothing of their cells. */
+/** The rule for rows that come now, if the request states no form of cells. */
 export const currentRule: Rule = 3;
 
 /**
- * The language of events (src/language/events/language.ts) in which a rule may be used: processes that read an earlier
- * one would read the rows differently, and not know it. The first language has the rules 1 and 2.
+ * The language of events (src/language/events/language.ts) that a rule needs. Processes that read only an earlier
+ * language would read the rows differently without noticing. The first language has the rules 1 and 2.
  */
 export function languageOfRule(rule: Rule): number {
   return rule <= 2 ? 1 : 2;
@@ -38,21 +38,21 @@ const rulesEnd = 4 * dateFormatUnit;
 /** How cells are written. */
 export interface CellForm {
   /**
-   * How numbers are written: `json`: as in JSON; `plain`: also `.5`, `5.` and `+3`; a decimal mark: with that mark, and
-   * thousands may be separated by other characters than it.
+   * How numbers are written. `json`: as in JSON. `plain`: also `.5`, `5.` and `+3`. A decimal separator: with that
+   * separator, and possibly with separators of thousands.
    */
   readonly numbers: 'json' | 'plain' | '.' | ',';
   /** How dates are written, besides ISO 8601. */
   readonly dateFormat: DateFormat | null;
 }
 
-/** Whether this version knows what a rule says. If not, rows must not be read by it. */
+/** Whether this version knows the rule. If not, it must not read the rows. */
 export function isKnownRule(rule: Rule): boolean {
   const generation = generationOf(rule);
   return generation >= 1 && generation <= currentRule && rule < rulesEnd && (rule >>> 4) % 4 < decimals.length;
 }
 
-/** The rule of cells that come now. */
+/** The rule for cells that come now. */
 export function ruleOfCells({
   decimal,
   dateFormat,
@@ -65,7 +65,7 @@ export function ruleOfCells({
   return currentRule + decimalUnit * decimalBits + dateFormatUnit * dateBits;
 }
 
-/** How cells are written that came by this rule. */
+/** How cells of this rule are written. */
 export function cellFormOf(rule: Rule): CellForm {
   const known = cellForms.get(rule);
   if (known !== undefined) return known;
@@ -78,14 +78,15 @@ export function cellFormOf(rule: Rule): CellForm {
   return form;
 }
 
-/** There are at most as many as numbers of one byte. */
+/** Rules are numbers of one byte, so there are at most 256 entries. */
 const cellForms = new Map<Rule, CellForm>();
 
-/** How cells are written of which a person said nothing. */
+/** How cells are written if the request states no form. */
 export const plainCells: CellForm = cellFormOf(currentRule);
 
 /**
- * The rule of several parts. If they are written differently, only the rules of the parts say how their cells are read.
+ * The rule for several parts. If their cells are written differently, only the rules of the parts tell how to read
+ * them.
  */
 export function joinedRule(a: Rule, b: Rule): Rule {
   return Math.min(generationOf(a), generationOf(b)) | Math.max(a & ~generations, b & ~generations);
@@ -95,15 +96,14 @@ function generationOf(rule: Rule): number {
   return rule & generations;
 }
 
-/** A value as it came: a JSON value as JSON text, or the text of a CSV or TSV cell. */
+/** A received value: a JSON value as JSON text, or the text of a CSV or TSV cell. */
 interface ReceivedValue {
   readonly text: string;
   readonly isCell: boolean;
 }
 
 /**
- * Whether a value that fits a type by the current rule did so by this one, too. How its cell is written is judged
- * before.
+ * Whether a value that fits a type by the current rule also fitted by this one. The form of its cell is judged before.
  * @param token the value as the type presents it
  */
 export function fitsBy(rule: Rule, received: ReceivedValue, token: string, type: ColumnType): boolean {
@@ -116,7 +116,7 @@ function fitsByRule2({ text, isCell }: ReceivedValue, token: string, type: Colum
   return isCellOfText || hasOnlyExactNumbers(text);
 }
 
-/** Whether a cell's text became a string, or an array of it. */
+/** Whether a cell's text became a string, or an array with that string. */
 function isTextIn(token: string, text: string): boolean {
   const string = JSON.stringify(text);
   return token === string || token === `[${string}]`;

@@ -1,6 +1,6 @@
 /**
  * Scanners for text types: URIs, e-mail addresses, phone numbers and emojis (docs/spec/decisions.md 2, "Types"). Each
- * looks at every character once; no regular expression can backtrack.
+ * reads every character once; no regular expression can backtrack.
  */
 
 export function isDigit(code: number): boolean {
@@ -119,7 +119,10 @@ const zeroWidthJoiner = '\u200D';
 const firstTag = 0xe0020;
 const cancelTag = 0xe007f;
 
-/** One emoji: a keycap, a flag, or pictographs joined to one grapheme cluster of which some part is shown in colour. */
+/**
+ * One emoji: a keycap, a flag, or pictographs joined to one grapheme cluster of which at least one part is shown in
+ * colour.
+ */
 export function isEmoji(text: string): boolean {
   if (text.length === 0) return false;
   if (text.charCodeAt(0) < 128) return keycap.test(text);
@@ -136,7 +139,7 @@ function characterAt(text: string, at: number): string {
   return code === undefined ? '' : String.fromCodePoint(code);
 }
 
-/** A pictograph with an optional skin tone, variation selector or tags; and so on after each joiner. */
+/** A pictograph with an optional skin tone, variation selector or tags; the same after each joiner. */
 function isJoinedEmoji(text: string): boolean {
   let shown = false;
   for (let at = 0; ;) {

@@ -1,5 +1,5 @@
 /**
- * Scanners for dates, times and durations (ISO 8601, mostly its extended format; decisions 2, "Types"). Each looks at
+ * Scanners for dates, times and durations (ISO 8601, mostly its extended format; decisions 2, "Types"). Each reads
  * every character once. None depends on the clock, the locale or the time zone.
  */
 import { isDigit } from './scan-text.ts';
@@ -31,8 +31,8 @@ function startsWithDate(text: string): boolean {
 }
 
 /**
- * Whether a year, and a month and a day at these places, are a real day of the Gregorian calendar, with the years 0000
- * to 9999.
+ * Whether a year, and a month and a day at these places, are a real day of the Gregorian calendar in the years 0000 to
+ * 9999.
  */
 function startsWithDay(text: string, monthAt: number, dayAt: number): boolean {
   const century = twoDigits(text, 0);
@@ -51,7 +51,7 @@ export function isDate(text: string): boolean {
 
 /**
  * Whether the text from `start` to its end is `HH:MM[:SS[.fff]]` with an optional zone. No leap seconds.
- * @param separator what stands between hours, minutes and seconds: nothing in the basic form
+ * @param separator the text between hours, minutes and seconds: empty in the basic form
  */
 function endsWithTime(text: string, start: number, separator: ':' | '' = ':'): boolean {
   const minutes = start + 2 + separator.length;
@@ -96,12 +96,12 @@ export function isExtendedDateTime(text: string): boolean {
   return isDayAndTime(text, 'T');
 }
 
-/** The same, or with a blank for the `T`. */
+/** Like `isExtendedDateTime`, also with a blank for the `T`. */
 export function isSpelledDateTime(text: string): boolean {
   return isDayAndTime(text, 'T') || isDayAndTime(text, ' ');
 }
 
-/** The same, or the basic form, like `20240301T100000Z`. */
+/** Like `isSpelledDateTime`, also in the basic form, like `20240301T100000Z`. */
 export function isDateTime(text: string): boolean {
   return isSpelledDateTime(text) || isBasicDateTime(text);
 }
@@ -111,12 +111,12 @@ function isDayAndTime(text: string, between: 'T' | ' '): boolean {
   return text.length === dateLength || (text[dateLength] === between && endsWithTime(text, dateLength + 1));
 }
 
-/** A real day `YYYYMMDD`, `T` and a time. Never a day alone, which is a number. */
+/** A real day `YYYYMMDD`, `T` and a time. A day alone is not accepted, because it is a number. */
 function isBasicDateTime(text: string): boolean {
   return text[basicDateLength] === 'T' && startsWithDay(text, 4, 6) && endsWithTime(text, basicDateLength + 1, '');
 }
 
-/** `P3W`, or `P1Y2M3DT4H5M6.7S` with at least one part; only the last part may have a fraction. */
+/** `P3W`, or `P1Y2M3DT4H5M6.7S` with at least one part. Only the last part may have a fraction. */
 export function isDuration(text: string): boolean {
   if (text[0] !== 'P' || text.length < 3) return false;
   let designators = 'YMWD';

@@ -1,6 +1,6 @@
 /**
- * Numbers, dates and times as people write them in files, as the texts that the interface has for them
- * (docs/spec/decisions.md 2, "Forms of CSV and TSV"). Each character is looked at once.
+ * Converts numbers, dates and times as people write them in files to the texts of the interface (docs/spec/decisions.md
+ * 2, "Forms of CSV and TSV"). Reads each character once.
  */
 import type { DateFormat } from './date-format.ts';
 import { isDigit } from './scan-text.ts';
@@ -13,8 +13,7 @@ const minus = 45;
 const point = 46;
 const zero = 48;
 /**
- * Blanks (also those that break no line) and apostrophes. The mark that is not the decimal one also separates
- * thousands.
+ * Blanks (also non-breaking ones) and apostrophes. The mark that is not the decimal separator also separates thousands.
  */
 const separators: ReadonlySet<number> = new Set(
   [' ', '\u00a0', '\u202f', "'", '\u2019'].map((character) => character.charCodeAt(0)),
@@ -27,8 +26,8 @@ function digitsEnd(text: string, start: number): number {
 }
 
 /**
- * The JSON number that a text stands for, without blanks around it; undefined if it stands for none.
- * @param numbers how it may be written
+ * The JSON number for a text without blanks around it; undefined if the text is no number.
+ * @param numbers how the number may be written
  */
 export function numberOfText(text: string, numbers: Exclude<CellForm['numbers'], 'json'>): string | undefined {
   const first = text.charCodeAt(0);
@@ -52,14 +51,14 @@ export function numberOfText(text: string, numbers: Exclude<CellForm['numbers'],
   return Number.isFinite(Number(token)) ? token : undefined;
 }
 
-/** Whether something separates thousands. */
+/** Whether thousands are separated. */
 function isGrouped(whole: string): boolean {
   return whole.length > 3 && !isDigit(whole.charCodeAt(whole.length - 4));
 }
 
 /**
- * The index after the digits before the decimal mark, with one kind of separator between groups of three; -1 if a group
- * has another length.
+ * The index after the digits before the decimal separator, with one kind of separator between groups of three; -1 if a
+ * group has another length.
  */
 function wholeNumberEnd(text: string, start: number, numbers: Exclude<CellForm['numbers'], 'json'>): number {
   let end = digitsEnd(text, start);
@@ -83,8 +82,8 @@ function exponentEndOf(text: string, start: number): number {
 }
 
 /**
- * `YYYY-MM-DD`, or that with `T` and a time behind it, for a text in this format, or in this format with a time behind
- * it; undefined for another text.
+ * `YYYY-MM-DD`, or that with `T` and a time, for a text in this format, possibly followed by a time; undefined for
+ * another text.
  */
 export function momentOfText(text: string, format: DateFormat): string | undefined {
   const separator = format.charCodeAt(1);
@@ -106,8 +105,8 @@ export function momentOfText(text: string, format: DateFormat): string | undefin
 }
 
 /**
- * A time whose hour has two digits, and is one of 24; undefined if there is none. What is behind the hour is kept as it
- * is.
+ * A time whose hour has two digits and is on the 24-hour clock; undefined if the text is no time. The part after the
+ * hour is unchanged.
  */
 function timeOfText(text: string): string | undefined {
   const hourEnd = oneOrTwoDigits(text, 0);

@@ -25,8 +25,7 @@ const allScanned = scanned.reduce((set, { types }) => set | types, 0);
 export const stringLikeTypes: TypeSet = allScanned | typeSet('string', 'markdown');
 
 /**
- * The `candidates` that a decoded JSON string fits. Tests only scalar types; types that are not candidates cost
- * nothing.
+ * The `candidates` that a decoded JSON string fits. Tests only scalar types; a type that is no candidate costs nothing.
  */
 export function stringTypes(text: string, candidates: TypeSet): TypeSet {
   let fits = candidates & everyString;
@@ -37,7 +36,7 @@ export function stringTypes(text: string, candidates: TypeSet): TypeSet {
   return fits;
 }
 
-/** The natural type of a string. Of moments those in the basic form have none. */
+/** The natural type of a string. A date and time in the basic form is naturally a string. */
 export function naturalOfString(text: string): Extract<ScalarKind, 'date' | 'dateTime' | 'string'> {
   if (!isSpelledDateTime(text)) return 'string';
   return isDate(text) ? 'date' : 'dateTime';
@@ -45,7 +44,9 @@ export function naturalOfString(text: string): Extract<ScalarKind, 'date' | 'dat
 
 const aboveStrings: ReadonlySet<ColumnType | null> = new Set(['string', 'array<string>', 'array<json>', 'json']);
 
-/** Whether no further string can change this natural type, so that the string's own need not be determined. */
+/**
+ * Whether no further string can change this natural type, so that the natural types of strings need not be determined.
+ */
 export function isSettledForStrings(natural: ColumnType | null): boolean {
   return aboveStrings.has(natural);
 }

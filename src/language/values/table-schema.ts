@@ -1,7 +1,6 @@
 /**
  * The schema of a table: its columns in display order, each with all types that it has had. Older types stay, because
- * rows are presented by the schema under which they were decided and each later type (docs/spec/decisions.md 2).
- * A column that was removed and added again is another one: its types begin anew (docs/decisions/0077).
+ * rows are presented by the schema under which they were decided and by each later widening (docs/spec/decisions.md 2).
  */
 import type { ColumnType } from './column-type.ts';
 
@@ -14,7 +13,7 @@ interface TypeEntry {
 export interface SchemaColumn {
   readonly id: string;
   readonly displayName?: string;
-  /** Oldest first, at least one; the last is the current type. */
+  /** Oldest first; at least one. The last is the current type. */
   readonly types: readonly TypeEntry[];
 }
 
@@ -53,7 +52,7 @@ export interface ColumnChanges {
   readonly order: readonly string[];
 }
 
-/** The schema with these columns, valid since the version of the event that brings it. */
+/** The schema with these columns, valid from the version of the event that brings it. */
 export function schemaOf(columns: readonly GivenColumn[], since: bigint): TableSchema {
   return {
     columns: columns.map(({ id, displayName, type }): SchemaColumn => ({
@@ -91,7 +90,7 @@ export function findColumn(schema: TableSchema, id: string): SchemaColumn | unde
   return place === undefined ? undefined : schema.columns[place];
 }
 
-/** A schema in JSON: versions as decimal strings. */
+/** A schema in JSON, with versions as decimal strings. */
 interface EncodedSchema {
   readonly columns: readonly {
     readonly id: string;

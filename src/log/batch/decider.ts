@@ -7,19 +7,19 @@ import type { AnyChange, Decision, LogPlace } from './decision.ts';
 import type { AppliedPart, Sequence } from './sequence.ts';
 import type { UndoJournal } from './undo-journal.ts';
 
-/** How many changes are applied between two looks at the clock. */
+/** How many changes are applied between two checks of the clock. */
 const changesOfSlice = 1000;
-/** How many parts of an event are decided between two looks at the clock: about a millisecond. */
+/** How many parts of an event are decided between two checks of the clock: about a millisecond. */
 const partsOfSlice = 50;
 
 export class Decider {
   readonly #models: ModelSet;
   readonly #states: AnyStates;
   readonly #journal: UndoJournal;
-  /** How many changes were applied. */
+  /** How many changes have been applied. */
   #changes = 0;
 
-  /** `journal`: that of the states. */
+  /** `journal`: the journal of the states. */
   constructor(models: ModelSet, states: AnyStates, journal: UndoJournal) {
     this.#models = models;
     this.#states = states;
@@ -49,7 +49,9 @@ export class Decider {
     return outcome;
   }
 
-  /** Decides an event that consists of others, part by part. If one is refused, what was applied must be taken back. */
+  /**
+   * Decides an event that consists of others, part by part. If one part is refused, the applied changes must be undone.
+   */
   async #decideInOrder(
     { open, outcomeOf, refusalOf }: Sequence<EventData, AnyStates, AnyChange>,
     event: Event,

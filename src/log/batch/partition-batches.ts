@@ -38,7 +38,7 @@ interface PartitionBatchesOptions<Item> {
   readonly projector: Projector;
   /** The epoch (fencing token) that this process got when it took the partition over. */
   readonly epoch: bigint;
-  /** What the event of an item costs (src/language/events/cost.ts). */
+  /** The cost of an item's event (src/language/events/cost.ts). */
   readonly costOf: (item: Item) => number;
   /**
    * The highest total cost of a batch. An event that costs more is put into a batch alone. By default it is low,

@@ -246,7 +246,7 @@ export class KafkaLog implements EventLog {
       if (behind === undefined) return;
       if (performance.now() > deadline)
         throw new NotAppended(
-          `the read model is behind what processes of another version have appended to partition ${behind[0]}`,
+          `the read model lacks events that processes of another version have appended to partition ${behind[0]}`,
         );
       await sleep(reachHeadLookMs);
     }

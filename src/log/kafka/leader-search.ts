@@ -69,7 +69,7 @@ export class LeaderSearch {
     onAsk();
     // Only this topic: while a partition of any topic has no leader, no broker answers for all topics.
     const known = await cluster.metadata({ topics: [topic] });
-    if (known === null) throw new Error('no broker says who leads the partitions');
+    if (known === null) throw new Error('no broker names the leaders of the partitions');
     const attempts = new Map<number, number>();
     const found = new Map<number, string>();
     const left = new Set(partitions);

@@ -1,6 +1,6 @@
 /**
- * What a broker has acknowledged stands in the log, also when answers are lost: with the appender of this project, and
- * not with the idempotent producer of kafkajs, which is why that is not used (docs/decisions/0007).
+ * Acknowledged records are in the log even if answers are lost: with the appender of this project, but not with the
+ * idempotent producer of kafkajs, which is why that is not used (docs/decisions/0007).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
@@ -30,9 +30,7 @@ afterEach(async () => {
 /** Sends one event, and resolves when it has been acknowledged. */
 type Send = (event: EncodedEvent) => Promise<unknown>;
 
-/**
- * The events that were acknowledged while answers were lost, and are not in the log; and how many were acknowledged.
- */
+/** The events that were acknowledged while answers were lost and are not in the log, and how many were acknowledged. */
 async function findLost(
   connect: (brokers: readonly string[]) => Promise<Send>,
 ): Promise<{ acknowledged: number; lost: string[] }> {
@@ -64,7 +62,7 @@ async function findLost(
         () => acknowledged.add(id),
         () => undefined,
       );
-      // What fails at once must not keep the clock from being looked at.
+      // An immediate failure must still let the loop check the clock.
       await sleep(0);
     }
   };
@@ -84,7 +82,7 @@ async function findLost(
   return { acknowledged: acknowledged.size, lost: [...acknowledged].filter((id) => !found.has(id)) };
 }
 
-test('with the appender', async () => {
+test('the appender loses no acknowledged event', async () => {
   const { acknowledged, lost } = await findLost(async (brokers) => {
     const kafka = createKafka(
       { brokers, topic, group: 'unused', replicas: 1, ssl: false, sasl: undefined },
@@ -107,7 +105,7 @@ test('with the appender', async () => {
   expect(lost).toEqual([]);
 });
 
-test('not with the idempotent producer of kafkajs', async () => {
+test('the idempotent producer of kafkajs loses acknowledged events', async () => {
   const { acknowledged, lost } = await findLost(async (brokers) => {
     const kafka = new kafkajs.Kafka({ brokers: [...brokers], logLevel: kafkajs.logLevel.NOTHING });
     const producer = kafka.producer({ idempotent: true, createPartitioner: kafkajs.Partitioners.DefaultPartitioner });

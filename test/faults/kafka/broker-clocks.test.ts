@@ -1,7 +1,7 @@
 /**
  * The clock of the brokers is five minutes ahead, and right again after their next start. Meanwhile writes are refused,
- * because the times of the log decide what is too late; afterwards they go on at once, although the log has records
- * from the future.
+ * because the times of the log decide which events are too late. Afterwards they go on at once, although the log has
+ * records from the future.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
@@ -29,7 +29,7 @@ async function setClock(ms: number): Promise<void> {
   await broker.start();
 }
 
-/** What it answers to a write, and the problem with the clocks that it then reports, if any. */
+/** The answer to a write, and the problem with the clocks that the process then reports, if any. */
 async function tryWrite(client: Client): Promise<{ readonly outcome: string; readonly clocks: string | undefined }> {
   const outcome = outcomeOf(await client.post('/tables', { name: 'while clocks differ', rows: [] }));
   const { data } = (await (await fetch(`${client.url}/readyz`)).json()) as { data: { problems?: readonly string[] } };
@@ -48,7 +48,7 @@ async function recordsFromTheFuture(partition: number): Promise<number> {
 }
 
 test(
-  'writes stop while the clock is wrong, go on when it is right, and nothing is lost',
+  'writes stop while the clock is wrong and go on when it is right, and nothing is lost',
   async () => {
     broker = await startBrokerProcess();
     deployment = await KafkaDeployment.start({ broker });
@@ -61,7 +61,7 @@ test(
           const { outcome, clocks } = await tryWrite(client);
           return (
             outcome === '503 service_unavailable' &&
-            /^The clock of the brokers is (29|30)\d s ahead of that of this process/.test(clocks ?? '')
+            /^The clock of the brokers is (29|30)\d s ahead of the clock of this process/.test(clocks ?? '')
           );
         }, 'writes are refused because of the clock');
       }

@@ -2,7 +2,7 @@
 import pg from 'pg';
 import { readModelSchema } from '../../../projections/models.ts';
 
-/** Counts from now on. `count` resolves to how many there were so far. */
+/** Counts from now on. `count` resolves to the number so far. */
 export async function countFences(
   databaseUrl: string,
 ): Promise<{ readonly count: () => Promise<number>; readonly close: () => Promise<void> }> {

@@ -1,5 +1,5 @@
 /**
- * Brokers answer a send with an error although the records are in the log, as a leader may that is deposed meanwhile.
+ * Brokers answer a send with an error although the records are in the log, as a leader can that is deposed meanwhile.
  */
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { isFull } from '../../scale.ts';
@@ -40,12 +40,12 @@ const codes: [number, string][] = [
 ];
 
 test.each(isFull ? codes : codes.filter(([, name]) => name.startsWith('NOT_LEADER')))(
-  '%d %s: the client is not told that nothing was changed, and its rows come once',
+  '%d %s: the answer does not say that nothing was changed, and the rows are added once',
   async (code, name) => {
     const { json } = await client.post('/tables', { name, rows: [{ n: 0 }] });
     const path = `/tables/${json.data.tableID}/rows`;
     const [projector] = deployment.of('projector');
-    // While nobody projects, the API has only the brokers' answers to go by.
+    // While no process projects, the API has only the brokers' answers.
     projector!.server.process.kill('SIGSTOP');
     const before = proxy.sends.falsified;
     proxy.harm = () => ({ answer: code });

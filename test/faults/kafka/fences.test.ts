@@ -1,5 +1,5 @@
 /**
- * Processes that prove the log before they append share their fences: the owner of a partition is not thrown out once
+ * Processes that prove the log before they append share their fences: the owner of a partition is not fenced off once
  * for each of them.
  */
 import { expect, test } from '@jest/globals';
@@ -10,7 +10,7 @@ import { ManyTeams } from '../many-teams.ts';
 import { countFences } from './counted-fences.ts';
 import { KafkaDeployment } from './kafka-deployment.ts';
 
-test('processes that started together fence a partition off once, and after broken connections seldom more', async () => {
+test('processes that start together fence a partition off once, and rarely more often after broken connections', async () => {
   const port = await freePort();
   await using resources = new AsyncDisposableStack();
   const line = await CutLine.open(port);
@@ -37,13 +37,13 @@ test('processes that started together fence a partition off once, and after brok
   };
   await writeMore();
   const first = await fences.count();
-  // Not one for each process. A process that is slow to answer may add some, and so does the command line, which
-  // appends too; a takeover by the projector serves as a fence.
+  // Not one fence per process. A process that is slow to answer may add some, and so does the command line, which also
+  // appends. A takeover by the projector serves as a fence.
   expect(first).toBeLessThan(2 * partitionCount);
 
   line.cut(0);
   await writeMore();
-  // The owner of what is lost may be about to store it.
+  // The owner may be about to store lost records.
   expect(await fences.count()).toBeGreaterThan(first);
   expect(await teams.findProblems()).toEqual([]);
 });

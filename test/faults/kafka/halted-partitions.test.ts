@@ -1,4 +1,4 @@
-/** A partition that cannot be projected any further stops there, loudly; the others, and all reads, go on. */
+/** A partition that cannot be projected any further halts and reports it. The others, and all reads, go on. */
 import { describe, expect, test } from '@jest/globals';
 import kafkajs from 'kafkajs';
 import pg from 'pg';
@@ -24,12 +24,12 @@ interface Team {
   readonly row: string;
 }
 
-/** What a command writes. */
+/** The output of a command. */
 function tablog(...args: readonly string[]): Promise<string> {
   return outputOf(args, deployment().environment);
 }
 
-/** A team with a row in a table, in a partition that is not one of these. */
+/** A team with a row in a table, in a partition other than these. */
 async function createTeam(others: readonly number[] = []): Promise<Team> {
   for (;;) {
     const teamId = await tablog('teams', 'create', 'test', '--another');
@@ -59,13 +59,13 @@ function admin(): kafkajs.Kafka {
   return new kafkajs.Kafka({ brokers: [deployment().broker.address], logLevel: kafkajs.logLevel.NOTHING });
 }
 
-/** Appends what is no event, and waits until it is known that the partition has halted. */
+/** Appends a record that is not an event, and waits until the halt is known. */
 async function halt(partition: number): Promise<void> {
   await appendRecords(deployment().broker.address, 'tablog.events', [{ partition, value: 'no event' }]);
   await sleepUntil(async () => (await readiness()).status === 'degraded', 'the halt is known');
 }
 
-test('an event that nobody can project halts its partition, and is never skipped', async () => {
+test('an event that no process can project halts its partition, and is never skipped', async () => {
   const unlucky = await createTeam();
   const lucky = await createTeam([unlucky.partition]);
   expect(await readiness()).toEqual({ status: 'ok' });
@@ -89,7 +89,7 @@ test('an event that nobody can project halts its partition, and is never skipped
   expect((await unlucky.client.get(unlucky.row)).json.data).toMatchObject({ value: 'first' });
   expect(await patch(lucky, 'second')).toBe('200');
 
-  // It is not skipped by whoever takes the partition over, and reads go on after a restart of everything.
+  // A process that takes the partition over does not skip the event, and reads go on after a restart of everything.
   await deployment().kill(deployment().places);
   await deployment().restart(deployment().places);
   await deployment().untilReady();
@@ -99,7 +99,7 @@ test('an event that nobody can project halts its partition, and is never skipped
   expect(await patch(lucky, 'third')).toBe('200');
 });
 
-describe('the topic is made anew under the service', () => {
+describe('the topic is recreated while the service runs', () => {
   async function makeLogAnew(): Promise<void> {
     const client = admin().admin();
     await client.connect();
@@ -127,7 +127,7 @@ describe('the topic is made anew under the service', () => {
     }
   }
 
-  test('every partition halts with a message that says what to do, and nothing is acknowledged any more', async () => {
+  test('every partition halts with a message that says what to do, and no more writes are acknowledged', async () => {
     const team = await createTeam();
     await makeLogAnew();
     await sleepUntil(async () => (await patch(team, 'second')).startsWith('503'), 'writes are refused');
@@ -144,15 +144,15 @@ describe('the topic is made anew under the service', () => {
     expect(await patch(team, 'third')).toBe('503 service_unavailable');
     expect((await team.client.get(team.row)).json.data).toMatchObject({ value: 'first' });
 
-    // So it does when it is started on another log.
+    // The same happens if the service is started on another log.
     await deployment().kill(deployment().places);
     await deployment().restart(deployment().places);
     await deployment().untilReady();
     expect(await patch(team, 'fourth')).toBe('503 service_unavailable');
     expect((await team.client.get(team.row)).json.data).toMatchObject({ value: 'first' });
 
-    // The whole log is given up. The empty one, to which no process wrote before it was noticed, gets an ID, by which
-    // it is known from then on.
+    // The whole log is given up. The empty log, to which no process wrote before the loss was noticed, gets an ID,
+    // which identifies it from then on.
     await deployment().kill(deployment().places);
     await makeLogAnew();
     expect(await runTablog(['replay'], deployment().environment)).toMatchObject({ code: 0 });
@@ -166,7 +166,7 @@ describe('the topic is made anew under the service', () => {
   });
 });
 
-test('an API says so when nobody projects what it appends', async () => {
+test('an API reports that no process projects its events', async () => {
   const team = await createTeam();
   await deployment().kill(deployment().of('projector'));
   expect(await patch(team, 'second')).toBe('503 outcome_unknown');
@@ -186,7 +186,7 @@ describe('a token is revoked', () => {
     readonly clients: readonly Client[];
   }
 
-  /** Two tokens of the same team, which both processes know: one to be revoked, and another. */
+  /** Two tokens of the same team that both processes know: one to revoke, and another one. */
   async function createTokens(): Promise<{ revoked: Revoked; other: Client }> {
     const team = await createTeam();
     const { id, token } = JSON.parse(await tablog('tokens', 'create', '--team', team.id, '--json'));
@@ -203,7 +203,7 @@ describe('a token is revoked', () => {
     return outcomes.every((outcome) => outcome === '404 request_error');
   }
 
-  /** Revokes it while the log cannot be told, which must take effect all the same. */
+  /** Revokes the token while the log takes no events. The revocation must still take effect. */
   async function revoke(revoked: Revoked): Promise<string> {
     const { code, stderr } = await runTablog(
       ['tokens', 'revoke', revoked.id, '--team', revoked.team.id],
@@ -218,7 +218,7 @@ describe('a token is revoked', () => {
     return stderr;
   }
 
-  test('while its partition is halted: it is refused, and stays so after a restart of everything', async () => {
+  test('while its partition is halted: it is refused, also after a restart of everything', async () => {
     const { revoked, other } = await createTokens();
     await halt(revoked.team.partition);
     expect(await revoke(revoked)).toContain(`partition ${revoked.team.partition} has halted at offset`);
@@ -232,14 +232,14 @@ describe('a token is revoked', () => {
     expect((await other.get('/tables')).status).toBe(200);
   });
 
-  test('while Kafka is away: it is refused, and the log is told once Kafka is back', async () => {
+  test('while Kafka is away: it is refused, and the log gets the revocation once Kafka is back', async () => {
     const { revoked, other } = await createTokens();
     await deployment().broker.kill();
     await revoke(revoked);
     expect((await other.get('/tables')).status).toBe(200);
     await deployment().broker.start();
     await sleepUntil(async () => (await readiness()).status === 'ok', 'all is well again');
-    // Only what the log says stands in the read model.
+    // The read model shows only revocations that are in the log.
     await sleepUntil(() => isRevokedInReadModel(revoked.id), 'the log has been told');
     expect(await isRefused(revoked)).toBe(true);
     expect((await deployment().verify()).exitCode).toBe(0);

@@ -1,6 +1,6 @@
 /**
- * An API process whose sends to Kafka hang for ever says so, and ends: by itself, and when it is told to. Another one
- * goes on.
+ * An API process whose sends to Kafka hang for ever reports it, and ends: by itself, and on SIGTERM. Another API
+ * process goes on.
  */
 import { expect, test } from '@jest/globals';
 import { Client } from '../../support/client.ts';

@@ -1,6 +1,6 @@
 /**
- * Many clients over two APIs and two projectors: whatever happens to a projector, it is as if each write had taken
- * place alone.
+ * Many clients over two APIs and two projectors. Whatever happens to a projector, the result is as if each write had
+ * taken place alone.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
@@ -13,10 +13,10 @@ afterEach(async () => {
   expect(await deployment.stop()).toEqual(deployment.places.map(() => 0));
 });
 
-/** Longer than the consumer group waits for a process that says nothing, in milliseconds. */
+/** Longer than the consumer group waits for a silent process, in milliseconds. */
 const beyondSession = 14_000;
 
-test("one projector is killed, another is paused until its partitions are somebody else's, and wakes", async () => {
+test('histories are linearizable when a projector is killed, and another is paused until it loses its partitions, and wakes', async () => {
   deployment = await KafkaDeployment.start({ roles: ['api', 'api', 'projector', 'projector', 'projector'] });
   const clients = await deployment.clients();
   await survive({ clients, verify: () => deployment.verify() }, async () => {
@@ -35,7 +35,7 @@ test("one projector is killed, another is paused until its partitions are somebo
   });
 });
 
-test('two projectors that know nothing of each other take all partitions from each other, again and again', async () => {
+test('histories are linearizable when two projectors repeatedly take all partitions from each other', async () => {
   deployment = await KafkaDeployment.start({ roles: ['api', 'projector', 'projector'], groupsApart: true });
   const clients = await deployment.clients();
   await survive({ clients, verify: () => deployment.verify(), recoveryMs: 40_000 }, () => sleep(20_000));

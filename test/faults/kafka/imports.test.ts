@@ -1,6 +1,6 @@
 /**
- * Everything is killed at once, again and again, while stashes are uploaded and imported: every acknowledged chunk and
- * import is there, once, and nobody ever reads a part of an import.
+ * Everything is killed at once, repeatedly, while stashes are uploaded and imported. Every acknowledged chunk and
+ * import is there exactly once, and nobody ever reads a part of an import.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 test(
-  `imports are whole or not there, in ${kills} kills`,
+  `imports are whole or missing after ${kills} kills`,
   async () => {
     process.stderr.write(`KILLS=${kills}\n`);
     deployment = await KafkaDeployment.start();

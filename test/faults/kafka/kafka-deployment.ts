@@ -1,4 +1,4 @@
-/** Two processes that answer requests and two that project, on a Kafka and a Postgres that may be killed like them. */
+/** Two processes that answer requests and two that project, with a Kafka and a Postgres that may also be killed. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,10 +20,10 @@ interface Place extends SupervisedPlace {
 export interface KafkaDeploymentOptions {
   readonly roles?: readonly ProcessRole[];
   readonly ports?: BrokerPorts;
-  /** Runs already, and is removed with the deployment; a new one if omitted. */
+  /** A broker that already runs. It is removed with the deployment. If omitted, a new one is started. */
   readonly broker?: Broker;
   readonly environment?: Readonly<Record<string, string>>;
-  /** Whether each process is a consumer group of its own, as if nobody shared the partitions out. */
+  /** Whether each process has its own consumer group, so that the partitions are not shared. */
   readonly groupsApart?: boolean;
   readonly nodeArgs?: readonly string[];
   /** Whether Postgres has an asynchronous standby, for `failOver`. Such a Postgres is not restarted. */
@@ -39,7 +39,7 @@ export class KafkaDeployment {
   readonly #nodeArgs: readonly string[];
   readonly #groupsApart: boolean;
   #postgres: EmbeddedPostgres;
-  /** Postgres starts on another port each time; the service finds it at this line's. */
+  /** Postgres starts on another port each time. The service reaches it at the port of this line. */
   readonly #line: CutLine;
 
   private constructor(
@@ -61,7 +61,7 @@ export class KafkaDeployment {
     this.#groupsApart = launch.groupsApart;
   }
 
-  /** Resolves when all of it is ready. */
+  /** Resolves when everything is ready. */
   static async start(options: KafkaDeploymentOptions = {}): Promise<KafkaDeployment> {
     const {
       roles = ['api', 'api', 'projector', 'projector'],
@@ -71,7 +71,7 @@ export class KafkaDeployment {
       hasStandby = false,
     } = options;
     const folder = await mkdtemp(join(tmpdir(), 'tablog-kafka-'));
-    // One after the other: where the broker does not start, no Postgres is left running.
+    // One after the other, so that no Postgres is left running if the broker does not start.
     const broker = options.broker ?? (await startBroker(ports));
     const postgres = hasStandby
       ? await startWithStandby(join(folder, 'postgres'), { synchronous: false })
@@ -101,7 +101,7 @@ export class KafkaDeployment {
     }
   }
 
-  /** The settings under which the command line finds the same log and the same tables. */
+  /** The settings with which the command line finds the same log and tables. */
   get environment(): Readonly<Record<string, string>> {
     return { KAFKA_BROKERS: this.broker.address, DATABASE_URL: this.#databaseUrl };
   }
@@ -149,17 +149,17 @@ export class KafkaDeployment {
     this.#line.target = portOf(await this.standby!.promote());
   }
 
-  /** What `tablog verify` says of the read model. */
+  /** The result of `tablog verify` on the read model. */
   verify(): ReturnType<typeof verify> {
     return verify(this.environment);
   }
 
-  /** What the processes have written. */
+  /** The output of the processes. */
   output(): string {
     return this.places.map(({ role, server }) => `--- ${role} ${server.url}\n${server.output()}`).join('\n');
   }
 
-  /** Stops all of it, and gives how the processes of the service ended. */
+  /** Stops everything. Resolves to the exit codes of the service's processes. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<(number | null)[]> {
     const exitCodes = await Promise.all(this.places.map(({ server }) => server.stop(signal)));
     await Promise.all([this.#postgres.stop(), this.standby?.stop(), this.broker.remove(), this.#line.close()]);

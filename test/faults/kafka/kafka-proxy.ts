@@ -1,7 +1,7 @@
 /**
- * A proxy before a broker that reads Kafka's framing, so that it can do harm to sends alone: keep their answers, delay
- * them, or hold them back. A message begins with its length, in four bytes; a request goes on with the number of what
- * it asks for (0: produce), two bytes of version and four that its answer begins with
+ * A proxy in front of a broker that reads Kafka's framing, so that it can disturb only sends: keep their answers, delay
+ * them, or hold them back. A message begins with its length, in four bytes. A request continues with the number of its
+ * kind (0: produce), two bytes of version, and four bytes with which its answer begins
  * (https://kafka.apache.org/protocol).
  */
 import { once } from 'node:events';
@@ -9,12 +9,12 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 
 const produce = 0;
 
-/** What becomes of a send. */
+/** The disturbance of a send. */
 export interface Harm {
-  /** How long it is on its way, in milliseconds. */
+  /** How long the send is in flight, in milliseconds. */
   readonly delayMs?: number;
   /**
-   * The broker's answer is lost, and the connection with it or not; or it becomes this error code although the broker
+   * The broker's answer is lost, with or without the connection; or it becomes this error code, although the broker
    * wrote the records.
    */
   readonly answer?: 'swallowed' | 'cut' | number;
@@ -24,11 +24,11 @@ export class KafkaProxy {
   readonly #server: Server;
   readonly #target: number;
   readonly #sockets = new Set<Socket>();
-  /** Sends wait for it while they are held back. */
+  /** While sends are held back, they wait for this. */
   #held: PromiseWithResolvers<void> | null = null;
-  /** What becomes of the next send. */
+  /** The disturbance of the next send. */
   harm: () => Harm = () => ({});
-  /** How many sends went on to the broker, how many of its answers were lost, and how many became errors. */
+  /** How many sends reached the broker, how many of its answers were lost, and how many became errors. */
   readonly sends = { passed: 0, unanswered: 0, falsified: 0 };
 
   private constructor(target: number) {
@@ -70,7 +70,7 @@ export class KafkaProxy {
     const harms = new Map<number, Harm>();
     for (const socket of [near, far]) {
       this.#sockets.add(socket);
-      // A broken connection closes, and takes the other side with it.
+      // If one connection breaks, it closes the other side too.
       socket.on('error', () => undefined);
       socket.once('close', () => {
         this.#sockets.delete(socket);
@@ -108,15 +108,15 @@ export class KafkaProxy {
       await this.#held?.promise;
       this.sends.passed += 1;
     }
-    // What was held back reaches the broker although the client has long hung up: so it is with a slow network.
+    // Sends that were held back still reach the broker, although the client has long hung up, as in a slow network.
     if (far.writable) far.write(message);
   }
 }
 
 /**
- * The answer to a send to one partition, with another error code. Behind its length and number, an answer has how many
- * topics follow, the name of the first after its length, how many partitions follow, the number of the first, and its
- * error code.
+ * The answer to a send to one partition, with another error code. After its length and number, an answer has the number
+ * of topics, the name of the first topic after its length, the number of partitions, the number of the first partition,
+ * and its error code.
  */
 function withError(message: Buffer, code: number): Buffer {
   const changed = Buffer.from(message);
@@ -125,7 +125,7 @@ function withError(message: Buffer, code: number): Buffer {
   return changed;
 }
 
-/** Calls the listener with each whole message, its length included. */
+/** Calls the listener with each whole message, including its length. */
 function onMessages(socket: Socket, listener: (message: Buffer) => void): void {
   let received = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { KafkaDeployment } from './kafka-deployment.ts';
 
 /**
- * Kills all of it and starts it again so many times, each after a random while (`random` gives 0 to 1). Resolves when
- * it is ready after the last time.
+ * Kills everything and starts it again this many times, each time after a random while (`random` returns 0 to 1).
+ * Resolves when everything is ready after the last time.
  */
 export async function killAllRepeatedly(
   deployment: KafkaDeployment,

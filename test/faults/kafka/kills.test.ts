@@ -1,7 +1,7 @@
 /**
- * Processes of a deployment are killed under load, again and again: an API, a projector, both projectors, Postgres, the
+ * Processes of a deployment are killed under load, repeatedly: an API, a projector, both projectors, Postgres, the
  * broker, or all of them at once; with VICTIM, always that one. Acknowledged writes are there once, unanswered ones
- * entirely or not at all, and refused ones not at all.
+ * wholly or not at all, and refused ones not at all.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
@@ -28,7 +28,7 @@ function oneOf<T>(things: readonly T[], random: Random): T {
 }
 
 interface KilledVictim extends Victim {
-  /** Kills it and starts it again, without waiting for it. */
+  /** Kills it and starts it again. Does not wait until it is ready. */
   readonly kill: (random: Random) => Promise<void>;
 }
 
@@ -88,7 +88,7 @@ const victims = chooseVictims<KilledVictim>([
 ]);
 
 test(
-  `nothing is lost in ${kills} kills`,
+  `no acknowledged write is lost in ${kills} kills`,
   async () => {
     process.stderr.write(`KILLS=${kills} of ${victims.map(({ name }) => name).join(', ')}\n`);
     deployment = await KafkaDeployment.start();
@@ -99,7 +99,7 @@ test(
     );
     await survive({ clients, verify: () => deployment.verify(), recoveryMs: 60_000 }, async (random, acknowledged) => {
       for (let count = 0; count < kills; count += 1) {
-        // Mostly they are killed when all goes on again, now and then before.
+        // Most kills come when everything has recovered, some earlier.
         if (random() < 0.8) await deployment.untilReady();
         await sleep(random() * 1500);
         const { name, kill } = pickVictim(victims, random);

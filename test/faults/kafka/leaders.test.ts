@@ -1,6 +1,7 @@
 /**
- * Of three brokers, the one that leads the partition under load is killed, or paused until another one leads, again and
- * again. Two brokers always have what was acknowledged, so nothing may be lost, and writes go on without the third.
+ * Of three brokers, the one that leads the partition under load is killed, or paused until another one leads,
+ * repeatedly. Two brokers always have all acknowledged records, so nothing may be lost, and writes go on without the
+ * third.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
@@ -20,7 +21,10 @@ import { KafkaDeployment } from './kafka-deployment.ts';
 
 const topic = 'tablog.events';
 const faults = scale.leaderFaults;
-/** On a slow machine an election takes this long at most, in milliseconds, and a broker that was away has caught up. */
+/**
+ * The maximum duration of an election on a slow machine, and of the catching up of a broker that was away, in
+ * milliseconds.
+ */
 const settledMs = 120_000;
 
 let cluster: BrokerCluster;
@@ -36,7 +40,8 @@ async function leaderOf(brokers: string, partition: number): Promise<ClusterBrok
 }
 
 /**
- * Takes the leader of the busiest partition away until others lead and writes are taken again, and some time longer.
+ * Takes the leader of the busiest partition away until other brokers lead and writes are accepted again, and for some
+ * time longer.
  */
 async function takeLeaderAway(
   clients: readonly Client[],
@@ -83,7 +88,7 @@ async function takeLeaderAway(
 }
 
 test(
-  `nothing is lost when ${faults} leaders are killed or paused`,
+  `no acknowledged write is lost when ${faults} leaders are killed or paused`,
   async () => {
     cluster = await startBrokerCluster();
     deployment = await KafkaDeployment.start({ broker: cluster });

@@ -1,4 +1,4 @@
-/** What happens to sends on their way to Kafka, and to what stands in the log twice or too late. */
+/** The fate of sends on their way to Kafka, and of events that are in the log twice or too late. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import kafkajs from 'kafkajs';
@@ -26,7 +26,7 @@ async function deployBehindProxy(
   return { deployment, proxy };
 }
 
-/** A row to be patched: how, and where. */
+/** A row to patch: its path and its version. */
 async function createRow(client: Client): Promise<{ readonly path: string; readonly version: bigint }> {
   const { json } = await client.post('/tables', { name: 'one row', rows: [{ value: 'first' }] });
   const path = `/tables/${json.data.tableID}/rows/${json.data.rowIDs[0]}`;
@@ -37,7 +37,7 @@ describe('answers of the brokers are lost, late, or cut off', () => {
   test.each([
     ['two APIs and two projectors', ['api', 'api', 'projector', 'projector']],
     ['one process', ['all']],
-  ] as const)('every acknowledged write is there with %s', async (_name, roles) => {
+  ] as const)('every acknowledged write is there, with %s', async (_name, roles) => {
     const { deployment, proxy } = await deployBehindProxy(roles);
     const clients = await deployment.clients();
     await survive({ clients, verify: () => deployment.verify() }, async (random) => {
@@ -55,7 +55,7 @@ describe('answers of the brokers are lost, late, or cut off', () => {
   });
 });
 
-test('a send that was held back beyond its time has no effect, and its request was told that nobody knows', async () => {
+test('a send that is held back beyond its time has no effect, and its request is answered that the outcome is unknown', async () => {
   const { deployment, proxy } = await deployBehindProxy(['api', 'projector']);
   const [client] = await deployment.clients();
   const { path, version } = await createRow(client!);
@@ -80,7 +80,7 @@ test('a send that was held back beyond its time has no effect, and its request w
   expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
 });
 
-test('what stands in the log again changes nothing', async () => {
+test('an event that is in the log a second time changes nothing', async () => {
   const deployment = await KafkaDeployment.start({ roles: ['all'] });
   closers.push(() => deployment.stop());
   const [client] = await deployment.clients();
@@ -90,7 +90,7 @@ test('what stands in the log again changes nothing', async () => {
 
   const again = await appendAllAgain(deployment.broker.address);
   expect(again).toBeGreaterThan(5);
-  // Behind all that, a request shows that it has been projected.
+  // A later request shows that all of it has been projected.
   const other = await createRow(client!);
   const after = await client!.get(path);
   expect(after.text).toBe(before.text);
@@ -99,7 +99,7 @@ test('what stands in the log again changes nothing', async () => {
   expect(await deployment.verify()).toMatchObject({ exitCode: 0 });
 });
 
-/** Appends every record of the log a second time, and gives how many there were. */
+/** Appends every record of the log a second time. Resolves to the number of records. */
 async function appendAllAgain(broker: string): Promise<number> {
   const kafka = new kafkajs.Kafka({ brokers: [broker], logLevel: kafkajs.logLevel.NOTHING });
   const topic = 'tablog.events';

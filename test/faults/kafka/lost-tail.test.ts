@@ -1,5 +1,5 @@
 /**
- * Brokers come back without the last records that they acknowledged: their partitions halt, until an operator decides
+ * Brokers come back without the last records that they acknowledged. Their partitions halt until an operator decides
  * how to go on.
  */
 import { afterEach, describe, expect, test } from '@jest/globals';
@@ -26,7 +26,7 @@ async function tablog(...args: readonly string[]): Promise<TablogResult> {
 }
 
 async function problems(client: Client): Promise<string[]> {
-  // A process that starts does not listen yet.
+  // A process that is starting does not listen yet.
   const response = await fetch(`${client.url}/readyz`).catch(() => null);
   const { data } = ((await response?.json()) as { data?: { problems?: string[] } }) ?? {};
   return data?.problems ?? [];
@@ -36,11 +36,11 @@ interface Lost {
   readonly client: Client;
   readonly row: string;
   readonly patch: (n: number, headers?: Readonly<Record<string, string>>) => ReturnType<Client['send']>;
-  /** The versions that the row had in the records that are lost. */
+  /** The versions that the row had in the lost records. */
   readonly versions: readonly bigint[];
 }
 
-/** Patches a row, and has the brokers lose that. */
+/** Patches a row, and makes the brokers lose the patches. */
 async function loseTail(loss: TailLoss): Promise<Lost> {
   const { broker, mark, lose } = await loss.start();
   deployment = await KafkaDeployment.start({ roles: ['api', 'projector'], broker });
@@ -101,7 +101,7 @@ for (const loss of possible) {
         await deployment.broker.kill();
         await deployment.broker.restore('whole');
         await deployment.broker.start();
-        // It is not for the service to say whether this is all that there was.
+        // The service cannot know whether this is everything.
         await sleepUntil(
           async () => !(await problems(client)).includes('Kafka cannot be reached.'),
           'Kafka is reached',
@@ -119,7 +119,7 @@ for (const loss of possible) {
     );
 
     test(
-      'what is lost for good is given up with a replay, and its versions never come again',
+      'a replay gives up records that are lost for good, and their versions are never issued again',
       async () => {
         const { client, row, patch, versions } = await loseTail(loss);
         await Promise.all(deployment.places.map(({ server }) => server.stop()));

@@ -1,4 +1,4 @@
-/** The checkers of these tests find out bugs that are planted into real processes (plants.ts). */
+/** The checkers of these tests find bugs that are planted into real processes (plants.ts). */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
@@ -41,7 +41,7 @@ async function deploy(
   return { deployment, proxy };
 }
 
-/** What the checkers say of a service that is disturbed: of its answers, and of its read model. */
+/** The findings of the checkers while a service is disturbed: about its answers, and about its read model. */
 async function check({ deployment }: Planted, disturb: (random: () => number) => Promise<void>): Promise<string[]> {
   const problems = await findProblemsWhile({ clients: await deployment.clients() }, disturb);
   const { exitCode, output } = await deployment.verify();
@@ -55,7 +55,7 @@ function kafkaOf({ broker }: KafkaDeployment): kafkajs.Kafka {
 }
 
 test('no compare-and-set', async () => {
-  // Each of them projects all partitions; that this does no harm without the bug is in histories.test.ts.
+  // Each of them projects all partitions. histories.test.ts shows that without the bug this does no harm.
   const planted = await deploy('no compare-and-set', ['api', 'projector', 'projector'], { groupsApart: true });
   expect(await check(planted, work(8000))).not.toEqual([]);
 });
@@ -78,7 +78,7 @@ test.each(['wait by offset only', '4xx after the append'] as const)(
   },
 );
 
-test('a silent offset reset', async () => {
+test('the checker finds a silent offset reset', async () => {
   const planted = await deploy('silent offset reset', ['api', 'projector']);
   const [client] = await planted.deployment.clients();
   await client!.post('/tables', { name: 'before', rows: [{ value: 1 }] });
@@ -86,7 +86,7 @@ test('a silent offset reset', async () => {
   await admin.connect();
   await makeTopicAnew(admin, { topic: 'tablog.events', numPartitions: partitionCount });
   await admin.disconnect();
-  // In the place of the events that are gone it takes others for the next ones.
+  // It takes other events for the next ones, instead of the lost events.
   await sleepUntil(
     async () => (await client!.post('/tables', { name: 'after', rows: [{ value: 2 }] })).status !== 503,
     'it answers',
@@ -95,7 +95,7 @@ test('a silent offset reset', async () => {
   expect((await planted.deployment.verify()).exitCode).not.toBe(0);
 });
 
-test('a skipped poison event', async () => {
+test('the checker finds a skipped poison event', async () => {
   const planted = await deploy('skipped poison event', ['api', 'projector']);
   const producer = kafkaOf(planted.deployment).producer();
   await producer.connect();
@@ -103,7 +103,7 @@ test('a skipped poison event', async () => {
   await producer.send({ topic: 'tablog.events', messages });
   await producer.disconnect();
   const [client] = await planted.deployment.clients();
-  // The service goes on as if nothing were wrong; a replay cannot.
+  // The service goes on as if nothing were wrong. A replay cannot.
   expect((await client!.post('/tables', { name: 'after', rows: [{ value: 2 }] })).status).toBe(201);
   expect((await planted.deployment.verify()).exitCode).not.toBe(0);
 });

@@ -1,7 +1,6 @@
 /**
- * Bugs that this kind of service is prone to, planted into a process of it: it is started with `--import` of this file
- * and PLANT set to the name of one. Each must be found out by the checkers of these tests, or those would be worth
- * nothing.
+ * Typical bugs of this kind of service, planted into a process that is started with `--import` of this file and PLANT
+ * set to the name of one. The checkers of these tests must find each of them, or they would be worth nothing.
  */
 import { randomUUID } from 'node:crypto';
 import { PipelinedClient, type Statement } from '../../../src/storage/database/pipelined-client.ts';
@@ -14,7 +13,7 @@ import { OutcomeWaiters } from '../../../src/log/kafka/outcome-waiters.ts';
 import { Projector } from '../../../src/log/projector.ts';
 
 export const servicePlants = {
-  /** The progress is moved wherever it is, by whichever process. Dedupe would hide that, and is not there either. */
+  /** Any process moves the progress, wherever it is. Dedupe, which would hide that, is also removed. */
   'no compare-and-set': () => {
     servicePlants['no dedupe']();
     rewriteStatements(({ name, text }) => ({
@@ -30,22 +29,22 @@ export const servicePlants = {
         ),
     }));
   },
-  /** A command that stands in the log twice is decided twice. */
+  /** A command that is in the log twice is decided twice. */
   'no dedupe': () => {
     rewriteStatements(({ name, text }) =>
       name === 'select_outcomes' ? { name, text: `${text} and false` } : { name, text },
     );
   },
-  /** Whoever waits takes a projection that is past its event for success. */
+  /** If the projection is past its event, a waiting request counts that as success. */
   'wait by offset only': () => {
     const { settle } = OutcomeWaiters.prototype;
     OutcomeWaiters.prototype.settle = function settleAll(partition, commandId, outcome) {
-      // As if no rows had been asked for: the answer has its usual shape.
+      // As if the request had no rows: the answer has its usual shape.
       const nothing = { status: 'applied', result: { rows: [] }, etag: outcome.etag ?? 1n } as const;
       return settle.call(this, partition, commandId, outcome.status === 'applied' ? outcome : nothing);
     };
   },
-  /** An offset that is not there any more is taken for the beginning of the log. */
+  /** A missing offset is taken for the beginning of the log. */
   'silent offset reset': () => {
     const { fetch } = KafkaConnection.prototype;
     KafkaConnection.prototype.fetch = async function fetchAnything(leader, offsets, options) {
@@ -66,7 +65,7 @@ export const servicePlants = {
       }
     };
   },
-  /** What cannot be projected is passed over. */
+  /** An event that cannot be projected is skipped. */
   'skipped poison event': () => {
     const { project } = Projector.prototype;
     Projector.prototype.project = async function projectWhatCanBe(tx, partition, records, options) {
@@ -79,7 +78,7 @@ export const servicePlants = {
       return project.call(this, tx, partition, readable, options);
     };
   },
-  /** Now and then a request that took effect is answered as if it had been refused. */
+  /** From time to time, a request that took effect is answered as refused. */
   '4xx after the append': () => {
     const { submit } = Submitter.prototype;
     let count = 0;
@@ -103,7 +102,7 @@ function isEvent({ bytes }: Pick<LogRecord, 'bytes'>): boolean {
   }
 }
 
-/** Puts other statements into the place of those that are sent. */
+/** Replaces the statements that are sent by others. */
 function rewriteStatements(rewrite: <Row extends object>(statement: Statement<Row>) => Statement<Row>): void {
   const { query } = PipelinedClient.prototype;
   PipelinedClient.prototype.query = function queryElse(statement, values) {

@@ -1,6 +1,6 @@
 /**
- * The primary of Postgres is killed under load, and a standby promoted that lacks its last commits. The log in Kafka
- * has all that was acknowledged, so nothing is lost, and nobody reads less than was acknowledged before.
+ * The primary of Postgres is killed under load, and a standby is promoted that lacks its last commits. The log in Kafka
+ * has everything that was acknowledged. So nothing is lost, and nobody reads less than was acknowledged before.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
@@ -34,7 +34,7 @@ async function projectedEvents(url: string): Promise<number> {
   }
 }
 
-/** Makes tables through one process and lists them through all, and collects what the lists lack. */
+/** Creates tables through one process and lists them through all. Collects the tables that are missing in lists. */
 class ListedTables {
   readonly problems: string[] = [];
   readonly #made: string[] = [];
@@ -84,7 +84,7 @@ class ListedTables {
 }
 
 test.each(Array.from({ length: scale.promotions }, (_, at) => at + 1))(
-  'nothing is lost when a standby without the last commits is promoted (round %i)',
+  'no acknowledged write is lost when a standby without the last commits is promoted (round %i)',
   async () => {
     supervisor = new Supervisor();
     deployment = await KafkaDeployment.start({ hasStandby: true });

@@ -1,4 +1,4 @@
-/** With the log in Kafka: an event that cannot be projected holds one team, and no other of its partition. */
+/** With the log in Kafka, an event that cannot be projected holds its team, but no other team of the partition. */
 import { expect, test } from '@jest/globals';
 import { outcomeOf } from '../../support/client.ts';
 import { appendRecords } from '../../support/kafka/append-records.ts';
@@ -15,7 +15,7 @@ const deployment = useDeployment({
 
 const tablog = (...args: readonly string[]): ReturnType<typeof runTablog> => runTablog(args, deployment().environment);
 
-test('its requests are refused and its jobs run on, its neighbour goes on, and after the fix it has all that was held, in order', async () => {
+test('the requests of a held team are refused and its jobs stay running, its neighbour goes on, and after the fix it has all held events, in order', async () => {
   const unluckyTeam = teamIn();
   const { partition, id: teamId } = unluckyTeam;
   const luckyTeam = teamIn(partition);
@@ -62,7 +62,7 @@ test('its requests are refused and its jobs run on, its neighbour goes on, and a
   expect(await (await fetch(`${urls[0]}/readyz`)).json()).toEqual({ data: { status: 'ok' } });
   expect(deployment().of('projector')[0]!.server.output()).toContain('a team is in quarantine');
 
-  // It is not forgotten by whoever takes the partition over.
+  // A process that takes the partition over does not forget the quarantine.
   await deployment().kill(deployment().places);
   await deployment().restart(deployment().places);
   await deployment().untilReady();
@@ -70,7 +70,7 @@ test('its requests are refused and its jobs run on, its neighbour goes on, and a
   await unlucky.untilRefused();
   await expectHeld('third');
 
-  // Before the fix, it stays where it is.
+  // Before the fix, the team stays in quarantine.
   expect(await tablog('quarantine', 'release', teamId)).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('stays in quarantine'),
@@ -88,7 +88,7 @@ test('its requests are refused and its jobs run on, its neighbour goes on, and a
   );
   expect(await Promise.all(jobs.map((job) => unlucky.jobState(job)))).toEqual(['succeeded', 'succeeded']);
   expect(await unlucky.value()).toBe('second');
-  // A repetition of what was held has its outcome, and adds no second row.
+  // The repetition of a held request gets its outcome, and adds no second row.
   const again = await add();
   expect(outcomeOf(again)).toBe('201');
   const { json: job } = await unlucky.client.get(`/jobs/${jobs[1]!}`);

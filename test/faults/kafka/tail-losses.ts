@@ -12,15 +12,15 @@ import { sleepUntil } from '../../support/server.ts';
 const { ConfigResourceTypes, ConfigSource } = kafkajs;
 
 const topic = 'tablog.events';
-/** How long an election may take on a slow machine, in milliseconds. */
+/** The maximum duration of an election on a slow machine, in milliseconds. */
 const settledMs = 120_000;
 
-/** Brokers that are going to lose records. */
+/** Brokers that are about to lose records. */
 interface LossyBrokers {
   readonly broker: Broker;
-  /** What is acknowledged from now on will be lost. */
+  /** Records that are acknowledged from now on will be lost. */
   mark(): Promise<void>;
-  /** Loses it, and runs again. Afterwards the backup `whole` has everything. */
+  /** Loses them, and runs again. Afterwards the backup `whole` has everything. */
   lose(): Promise<void>;
 }
 
@@ -78,7 +78,7 @@ async function startWithCutSegments(): Promise<LossyBrokers> {
   };
 }
 
-/** The first segment file of each partition, and how many bytes it has. */
+/** The first segment file of each partition, and its size in bytes. */
 async function sizesOfSegments(dataFolder: string): Promise<ReadonlyMap<string, number>> {
   const folders = (await readdir(dataFolder)).filter((name) => name.startsWith(`${topic}-`));
   const files = folders.map((folder) => join(dataFolder, folder, '00000000000000000000.log'));
@@ -86,8 +86,8 @@ async function sizesOfSegments(dataFolder: string): Promise<ReadonlyMap<string, 
 }
 
 /**
- * One of three brokers is killed, and only that one comes back after a power failure; so the topic is allowed to go on
- * with it.
+ * One of three brokers is killed, and only that one returns after a power failure. The topic is allowed to go on with
+ * it.
  */
 async function startWithUncleanElection(): Promise<LossyBrokers> {
   const cluster = await startBrokerCluster({ controllerApart: true });
@@ -103,10 +103,10 @@ async function startWithUncleanElection(): Promise<LossyBrokers> {
       await cluster.kill();
       await cluster.backUp('whole');
       await Promise.all([cluster.controller!.launch(), ...inSync.map(({ node }) => node.start())]);
-      // While the topic has leaders: kafkajs asks nothing of one without.
+      // While the topic has leaders, because kafkajs sends no request about a topic without leaders.
       await allowUncleanElections(cluster.address, true);
       await Promise.all(inSync.map(({ node }) => node.kill()));
-      // It does not answer kafkajs until other topics have leaders, which they have not without the other brokers.
+      // It does not answer kafkajs until other topics have leaders, which they do not have without the other brokers.
       await stale!.node.launch();
       await sleepUntil(staleLeads, 'the broker that lagged behind leads', settledMs);
       await Promise.all(inSync.map(({ node }) => node.start()));
@@ -115,7 +115,7 @@ async function startWithUncleanElection(): Promise<LossyBrokers> {
         'all brokers are in sync',
         settledMs,
       );
-      // A process does not start on a topic that allows it.
+      // A process does not start on a topic with this setting.
       await allowUncleanElections(cluster.address, false);
     },
   };
@@ -132,11 +132,11 @@ async function allowUncleanElections(brokers: string, allowed: boolean): Promise
       });
       return true;
     }).catch(() => false);
-  // Clients may be referred to a broker that has died, until its session is over.
+  // Clients may be referred to a broker that has died, until its session ends.
   await sleepUntil(alter, 'the settings of the topic are altered', settledMs);
 }
 
-/** The settings that were given to the topic itself: to alter one of them is to give all of them again. */
+/** The settings of the topic itself. To change one of them, all must be sent again. */
 async function settingsOf(admin: Admin): Promise<Readonly<Record<string, string>>> {
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,

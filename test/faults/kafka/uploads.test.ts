@@ -1,6 +1,6 @@
 /**
- * Everything is killed at once, again and again, while files are uploaded, completed and given up: every file that was
- * acknowledged has its very bytes, and nothing is left of the others.
+ * Everything is killed at once, repeatedly, while files are uploaded, completed and given up. Every acknowledged file
+ * has exactly its bytes, and nothing is left of the others.
  */
 import { afterEach, expect, test } from '@jest/globals';
 import { scale } from '../../scale.ts';
@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 
 test(
-  `files are whole or not there, in ${kills} kills`,
+  `files are whole or missing after ${kills} kills`,
   async () => {
     process.stderr.write(`KILLS=${kills}\n`);
     deployment = await KafkaDeployment.start({ environment: { MAINTENANCE_INTERVAL_MS: '100' } });

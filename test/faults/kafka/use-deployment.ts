@@ -1,7 +1,7 @@
 import { afterEach, beforeEach } from '@jest/globals';
 import { KafkaDeployment, type KafkaDeploymentOptions } from './kafka-deployment.ts';
 
-/** A deployment of its own for each test of the file. Call it within tests. */
+/** A separate deployment for each test of the file. Call it within tests. */
 export function useDeployment(options: KafkaDeploymentOptions): () => KafkaDeployment {
   let deployment: KafkaDeployment | undefined;
   beforeEach(async () => {

@@ -317,7 +317,7 @@ describe('what is printed at the start', () => {
         `There are teams, but ${join(environment.DATA_DIR, 'token')} holds no token of any of them.`,
       );
       await sleepUntil(
-        () => server.output().includes('LOG_BYTES_PER_DAY: is not set, and 2 teams have no limit of their own'),
+        () => server.output().includes('LOG_BYTES_PER_DAY: is not set, and 2 teams have no limit in their plan'),
         'it warns of teams without quotas',
       );
       const logged = server

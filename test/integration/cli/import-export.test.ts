@@ -123,8 +123,8 @@ describe('files of each format go in and come out', () => {
     expect([created.code, created.stderr.trimEnd().split('\n')]).toEqual([
       0,
       [
-        'of 4 sheets "People & Co" is read; the others are "hidden" (hidden), "Other", "empty".',
-        '2 cells have errors of formulas, and are empty: #DIV/0! in J2.',
+        'of 4 sheets only "People & Co" is read; the others are "hidden" (hidden), "Other", "empty".',
+        '2 cells with errors of formulas are empty: #DIV/0! in J2.',
       ],
     ]);
     expect(await output('export', 'guests')).toBe(
@@ -148,7 +148,7 @@ describe('files of each format go in and come out', () => {
       `${workbook}, line 2 (row 1): column_id_not_found`,
     );
     expect((await tablog(['import', workbook, '--table', 'other sheet', '--format', 'csv'])).stderr).toBe(
-      `${workbook}: this is a workbook of Excel, not text: its format is xlsx\n`,
+      `${workbook}: this is an Excel workbook, not text: its format is xlsx\n`,
     );
   });
 

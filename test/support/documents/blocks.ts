@@ -10,7 +10,7 @@ interface DocumentBlock {
   readonly before: string;
 }
 
-/** A command, and what it prints; null if the document does not say. */
+/** A command, and its output; null if the document does not give it. */
 export interface DocumentCommand {
   readonly script: string;
   readonly line: number;
@@ -27,7 +27,7 @@ export type DocumentStep = DocumentCommand | SavedFile;
 
 export const isCommand = (step: DocumentStep): step is DocumentCommand => 'script' in step;
 
-/** The blocks that stand at the left margin or in a list, without their indentation. */
+/** The blocks at the left margin or in a list, without their indentation. */
 export function blocksOf(document: string): DocumentBlock[] {
   const lines = document.split('\n');
   const blocks: DocumentBlock[] = [];
@@ -53,9 +53,9 @@ function paragraphBefore(lines: readonly string[], at: number): string {
 }
 
 /**
- * What a reader does, in order: `sh` blocks are commands, and a block without a language directly after one is its
- * output. A `ts` block is saved under the last name in backticks that the paragraph before it has; one without a name
- * is only read.
+ * The steps of a reader, in order: `sh` blocks are commands, and a block without a language directly after one is its
+ * output. A `ts` block is saved under the last name in backticks in the paragraph before it. Without a name it is only
+ * read.
  */
 export function stepsOf(document: string): DocumentStep[] {
   const blocks = blocksOf(document);

@@ -1,11 +1,11 @@
-/** Does what a document says, in one shell, as a reader would. */
+/** Follows a document in one shell, as a reader would. */
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { limitMs } from '../time-limits.ts';
 import { isCommand, type DocumentCommand, type DocumentStep } from './blocks.ts';
 
-/** What a command printed, on stdout and stderr. */
+/** The output of a command, on stdout and stderr. */
 interface Followed extends DocumentCommand {
   readonly printed: string;
   /** Whether a part of it ended with an exit code other than 0. */
@@ -15,8 +15,8 @@ interface Followed extends DocumentCommand {
 const endMark = 'END-OF-COMMAND';
 
 /**
- * Runs the commands one after the other in one Bash, so that variables and functions last. A command that fails does
- * not stop the others: documents show refusals, too.
+ * Runs the commands one after the other in one Bash, so that variables and functions last. If a command fails, the
+ * others still run, because documents also show refusals.
  */
 export async function follow(
   steps: readonly DocumentStep[],
@@ -43,7 +43,7 @@ export async function follow(
   }));
 }
 
-/** The text without what differs between two runs: IDs, versions, times of day, durations and secrets. */
+/** The text without parts that differ between runs: IDs, versions, times of day, durations and secrets. */
 export function withoutChance(text: string): string {
   return text
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<id>')

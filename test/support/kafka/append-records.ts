@@ -1,6 +1,6 @@
 import kafkajs from 'kafkajs';
 
-/** Appends records to partitions of a topic, past the service. */
+/** Appends records to partitions of a topic, bypassing the service. */
 export async function appendRecords(
   brokers: string,
   topic: string,

@@ -1,4 +1,4 @@
-/** Three brokers as local processes: a log has three copies in it, and a send counts once two brokers have it. */
+/** Three brokers as local processes. A log has three copies, and a send counts once two brokers have it. */
 import type { Broker } from './broker-settings.ts';
 import { brokerOf, KafkaNode } from './broker-process.ts';
 import { freePort } from '../server.ts';
@@ -13,7 +13,7 @@ export interface ClusterBroker {
   readonly node: KafkaNode;
 }
 
-/** All of it as one broker, and its parts. */
+/** The whole cluster as one broker, and its parts. */
 export interface BrokerCluster extends Broker {
   readonly brokers: readonly ClusterBroker[];
   /** The controller, if it is a process of its own. */
@@ -22,15 +22,13 @@ export interface BrokerCluster extends Broker {
 
 interface ClusterOptions {
   /**
-   * Whether a fourth process is the only controller, so that a single broker that is left can become a leader.
-   * Otherwise each broker is a controller too, and two of the three have to run.
+   * Whether a fourth process is the only controller, so that a single remaining broker can become a leader. Otherwise
+   * each broker is also a controller, and two of the three must run.
    */
   readonly controllerApart?: boolean;
 }
 
-/**
- * A broker that is silent for so long is no longer a leader, nor in sync, in milliseconds: short, so that tests are.
- */
+/** After this much silence, in milliseconds, a broker is neither leader nor in sync. It is short, so that tests are fast. */
 export const brokerSessionMs = 3000;
 
 const settings = {
@@ -40,7 +38,7 @@ const settings = {
   'offsets.topic.replication.factor': String(size),
 };
 
-/** Little memory, and little time spent on compiling what runs for a minute. */
+/** Uses little memory, and compiles little, because the processes run only for a minute. */
 const javaOptions = ['-Xms64m', '-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
 
 /** Starts the cluster on free ports of 127.0.0.1. Resolves when each broker answers. */

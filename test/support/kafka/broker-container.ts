@@ -15,8 +15,8 @@ const dataFolder = '/tmp/tablog-data';
 const kafkaImage = process.env['KAFKA_IMAGE'] ?? 'apache/kafka:4.3.1';
 
 /**
- * Starts a broker whose port is published on 127.0.0.1. The port is chosen first, because a broker advertises its
- * address.
+ * Starts a broker whose port is published on 127.0.0.1. The port is chosen before the start, because a broker
+ * advertises its address.
  */
 export async function startBrokerContainer(ports: BrokerPorts = {}): Promise<Broker> {
   const port = ports.port ?? (await freePort());
@@ -52,7 +52,7 @@ export async function startBrokerContainer(ports: BrokerPorts = {}): Promise<Bro
     backUp: async (name) => {
       backups.set(name, await buffer(await handle.getArchive({ path: dataFolder })));
     },
-    // The files of a log have the same names, and newer ones than its end are ignored.
+    // The files of a log have the same names in each copy, and files after its end are ignored.
     restore: async (name) => {
       await handle.putArchive(backups.get(name)!, { path: dirname(dataFolder) });
     },

@@ -10,16 +10,16 @@ import { freePort } from '../server.ts';
 import { compileClock, fetchJars, javaArgs, runTool } from './kafka-jars.ts';
 import { untilBrokerAnswers } from './until-broker-answers.ts';
 
-/** All clusters of the tests have the same ID: none of them can reach another one. */
+/** All clusters of the tests have the same ID, because none of them can reach another one. */
 const clusterId = '5L6g3nShT-eMCtK--X86sw';
 
 /** Options of Java for a single broker. */
 const javaOptions = ['-Xms128m', '-Xmx384m', '-XX:+UseSerialGC'];
 
 interface NodeOptions {
-  /** Settings on top of `brokerSettings`. */
+  /** Settings in addition to `brokerSettings`. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Where it answers clients, as host and port; null if it is only a controller. */
+  /** The address at which it answers clients, as host and port; null if it is only a controller. */
   readonly answersAt: string | null;
   readonly javaOptions: readonly string[];
 }
@@ -28,7 +28,7 @@ export class KafkaNode {
   readonly #folder: string;
   readonly #options: NodeOptions;
   #child: ChildProcess | null = null;
-  /** How far its clock is ahead from the next start on, in milliseconds. Requires `canShiftClocks`. */
+  /** How far its clock will be ahead from the next start on, in milliseconds. Requires `canShiftClocks`. */
   clockAheadMs = 0;
 
   private constructor(folder: string, options: NodeOptions) {
@@ -36,7 +36,7 @@ export class KafkaNode {
     this.#options = options;
   }
 
-  /** Makes its folder, without starting it. */
+  /** Creates its folder, without starting it. */
   static async create(options: NodeOptions): Promise<KafkaNode> {
     await fetchJars();
     const node = new KafkaNode(await mkdtemp(join(tmpdir(), 'tablog-test-kafka-')), options);
@@ -51,7 +51,7 @@ export class KafkaNode {
     return node;
   }
 
-  /** Holds a folder for each partition. */
+  /** The folder that has a subfolder for each partition. */
   get dataFolder(): string {
     return join(this.#folder, 'data');
   }
@@ -60,7 +60,7 @@ export class KafkaNode {
     return join(this.#folder, 'server.properties');
   }
 
-  /** Resolves when it runs; it may not answer yet. */
+  /** Resolves when it runs. It may not answer yet. */
   async launch(): Promise<ChildProcess> {
     if (this.clockAheadMs !== 0) await compileClock();
     const child = spawn(
@@ -73,7 +73,7 @@ export class KafkaNode {
     return child;
   }
 
-  /** Resolves when it answers; a mere controller when it runs. Rejects when it ends before that. */
+  /** Resolves when it answers, or, if it is only a controller, when it runs. Rejects if it ends before that. */
   async start(): Promise<void> {
     const child = await this.launch();
     const { answersAt } = this.#options;
@@ -83,27 +83,27 @@ export class KafkaNode {
     died.catch(() => undefined);
   }
 
-  /** Stops it where it is; its connections stay open. */
+  /** Pauses it; its connections stay open. */
   pause(): void {
     this.#child?.kill('SIGSTOP');
   }
 
-  /** Lets it go on after a pause. */
+  /** Continues it after a pause. */
   resume(): void {
     this.#child?.kill('SIGCONT');
   }
 
-  /** Kills it, paused or not. */
+  /** Kills it, even if it is paused. */
   async kill(): Promise<void> {
     await killChild(this.#child);
   }
 
-  /** Copies its data, under a name. While it is killed. */
+  /** Copies its data, under a name. It must be killed. */
   async backUp(name: string): Promise<void> {
     await cp(this.dataFolder, this.#backup(name), { recursive: true });
   }
 
-  /** Puts a copy in the place of its data. While it is killed. */
+  /** Replaces its data by a copy. It must be killed. */
   async restore(name: string): Promise<void> {
     await rm(this.dataFolder, { recursive: true });
     await cp(this.#backup(name), this.dataFolder, { recursive: true });
@@ -119,12 +119,12 @@ export class KafkaNode {
   }
 }
 
-/** A single broker, and the node that it is. */
+/** A single broker, and its node. */
 export interface BrokerProcess extends Broker {
   readonly node: KafkaNode;
 }
 
-/** Starts a broker on free ports of 127.0.0.1, with a folder of its own. */
+/** Starts a broker on free ports of 127.0.0.1, with its own folder. */
 export async function startBrokerProcess(ports: BrokerPorts = {}): Promise<BrokerProcess> {
   const [port, controllerPort] = [ports.port ?? (await freePort()), await freePort()];
   const address = `127.0.0.1:${ports.advertised ?? port}`;
@@ -147,7 +147,7 @@ export async function startBrokerProcess(ports: BrokerPorts = {}): Promise<Broke
   return { ...broker, node };
 }
 
-/** Nodes as one broker: what is done to it is done to all of them. */
+/** Several nodes as one broker: each operation applies to all of them. */
 export function brokerOf(nodes: readonly KafkaNode[], address: string): Broker {
   const each = async (work: (node: KafkaNode) => Promise<void>): Promise<void> => {
     await Promise.all(nodes.map(work));

@@ -1,4 +1,4 @@
-/** The settings of a single test broker: KRaft, and everything at its minimum. */
+/** The settings of a single test broker: KRaft, and all sizes at their minimum. */
 
 /** All settings except listeners and folders. A file uses these names; a container uses KAFKA_NODE_ID and so on. */
 export const brokerSettings: Readonly<Record<string, string>> = {
@@ -25,7 +25,7 @@ export interface BrokerPorts {
   readonly advertised?: number;
 }
 
-/** A broker that tests may kill and start again; it keeps what it has acknowledged. */
+/** A broker that tests may kill and start again. It keeps acknowledged records. */
 export interface Broker {
   /** For KAFKA_BROKERS. */
   readonly address: string;
@@ -35,9 +35,9 @@ export interface Broker {
   kill(): Promise<void>;
   /** Starts it again, at the same address. */
   start(): Promise<void>;
-  /** Copies its data, under a name. While it is killed. */
+  /** Copies its data, under a name. It must be killed. */
   backUp(name: string): Promise<void>;
-  /** Puts a copy in the place of its data. While it is killed. */
+  /** Replaces its data by a copy. It must be killed. */
   restore(name: string): Promise<void>;
   /** Ends it for good, and removes its data. */
   remove(): Promise<void>;

@@ -1,4 +1,4 @@
-/** The jars of Apache Kafka, which Maven fetches once, and how Java runs them. */
+/** The jars of Apache Kafka, which Maven fetches once, and the arguments with which Java runs them. */
 import { execFile } from 'node:child_process';
 import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ export async function canRunBroker(): Promise<boolean> {
   return (await works('java', ['-version'])) && ((await exists(jars)) || works('mvn', ['-v']));
 }
 
-/** Whether brokers can also be given a wrong clock, which needs a Java compiler. */
+/** Whether brokers can also have a wrong clock, which needs a Java compiler. */
 export async function canShiftClocks(): Promise<boolean> {
   return (await works('javac', ['-version'])) && canRunBroker();
 }
@@ -40,12 +40,12 @@ export async function runTool(...args: readonly string[]): Promise<void> {
 }
 
 /**
- * The arguments with which Java finds Kafka. Its clock is ahead by `clockAheadMs` milliseconds; `fetchJars` and
- * `compileClock` come first.
+ * The arguments with which Java finds Kafka. The broker's clock is ahead by `clockAheadMs` milliseconds. Call
+ * `fetchJars` and `compileClock` first.
  */
 export function javaArgs(clockAheadMs = 0): readonly string[] {
   const log4j = `-Dlog4j2.configurationFile=${join(here, 'log4j2.properties')}`;
-  // The first class of a name counts.
+  // If several classes have the same name, Java takes the first.
   const shifted = clockAheadMs === 0 ? '' : `${clock}:`;
   return ['-cp', `${shifted}${join(jars, '*')}`, log4j, `-Dtablog.test.clockAheadMs=${clockAheadMs}`];
 }
@@ -65,14 +65,14 @@ export async function fetchJars(): Promise<void> {
   );
 }
 
-/** Compiles the clock that can be wrong, unless that was done before. Safe to call concurrently. */
+/** Compiles the shifted clock, unless that was already done. Safe to call concurrently. */
 export async function compileClock(): Promise<void> {
   await makeFolder(clock, (folder) =>
     run('javac', ['-cp', join(jars, '*'), '-d', folder, join(here, 'SystemTime.java')]),
   );
 }
 
-/** Fills a new folder and then gives it its name, so that it is never seen half filled. */
+/** Fills a new folder and then renames it, so that nobody ever sees it half filled. */
 async function makeFolder(path: string, fill: (folder: string) => Promise<unknown>): Promise<void> {
   if (await exists(path)) return;
   await mkdir(cache, { recursive: true });

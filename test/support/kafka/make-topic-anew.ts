@@ -8,7 +8,7 @@ interface NewTopic {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** Deletes a topic, and creates a new one with its name. */
+/** Deletes a topic, and creates a new one with the same name. */
 export async function makeTopicAnew(admin: Admin, { topic, numPartitions, settings = {} }: NewTopic): Promise<void> {
   const exists = async (): Promise<boolean> => (await admin.listTopics()).includes(topic);
   const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));

@@ -1,10 +1,10 @@
-/** Who leads the partitions of a topic, and which brokers are in sync. */
+/** The leaders of a topic's partitions, and the brokers that are in sync. */
 import kafkajs, { type Admin, type PartitionMetadata } from 'kafkajs';
 
-/** A broker that is killed or paused does not answer: the question is given up soon, and asked again. */
+/** A killed or paused broker does not answer, so a request is soon given up and repeated. */
 const requestTimeout = 2000;
 
-/** Lends an admin connection to brokers, given as in KAFKA_BROKERS. */
+/** Lends an admin connection to these brokers, given as in KAFKA_BROKERS. */
 export async function withBrokers<T>(brokers: string, work: (admin: Admin) => Promise<T>): Promise<T> {
   const admin = new kafkajs.Kafka({
     brokers: brokers.split(','),
@@ -17,12 +17,12 @@ export async function withBrokers<T>(brokers: string, work: (admin: Admin) => Pr
     await admin.connect();
     return await work(admin);
   } finally {
-    // Disconnecting fails if the connection is closed already.
+    // Disconnecting fails if the connection is already closed.
     await admin.disconnect().catch(() => undefined);
   }
 }
 
-/** The partitions of a topic as these brokers know them, or none if they cannot be asked now. */
+/** The partitions of a topic as these brokers know them, or none if they cannot be reached now. */
 export async function partitionsOf(brokers: string, topic: string): Promise<readonly PartitionMetadata[]> {
   return withBrokers(
     brokers,

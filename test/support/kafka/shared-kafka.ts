@@ -1,6 +1,6 @@
 /**
- * The shared Kafka of the tests: that of KAFKA_BROKERS; else a container, if there is a Docker engine; else a process
- * from the Apache jars, if there are Java and Maven.
+ * The shared Kafka of the tests: the one of KAFKA_BROKERS, or a container if there is a Docker engine, or a process
+ * from the Apache jars if there are Java and Maven.
  */
 import { hasEngine } from '../docker-engine.ts';
 import { startBrokerContainer } from './broker-container.ts';
@@ -32,7 +32,7 @@ export async function startSharedKafka(): Promise<SharedKafka> {
   return { brokers: broker.address, where: broker.where, stop: () => broker.remove() };
 }
 
-/** Starts a separate broker, which may be killed. */
+/** Starts a separate broker, which tests may kill. */
 export async function startBroker(ports: BrokerPorts = {}): Promise<Broker> {
   const how = await findKafka();
   if (how === 'process') return startBrokerProcess(ports);

@@ -4,7 +4,10 @@ import { limitMs } from '../time-limits.ts';
 
 let topics = 0;
 
-/** The settings for a new log, and how to delete it. The first process that starts with them creates the topic. */
+/**
+ * The settings of a new log, and a function that deletes it. The first process that starts with the settings creates
+ * the topic.
+ */
 export async function createTopic(brokers = process.env['TABLOG_TEST_KAFKA']): Promise<{
   readonly environment: Readonly<Record<string, string>>;
   drop(): Promise<void>;

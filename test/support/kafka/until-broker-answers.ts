@@ -7,8 +7,7 @@ const withinMs = 180_000;
 const tryMs = 10_000;
 
 /**
- * Waits until a broker answers requests, and all partitions of all topics have leaders. Rejects when it does not within
- * three minutes.
+ * Waits until a broker answers requests, and all partitions of all topics have leaders. Rejects after three minutes.
  */
 export async function untilBrokerAnswers(address: string): Promise<void> {
   const kafka = new kafkajs.Kafka({ brokers: [address], logLevel: kafkajs.logLevel.NOTHING, retry: { retries: 0 } });
@@ -28,7 +27,7 @@ async function answers(kafka: kafkajs.Kafka): Promise<boolean> {
   } catch {
     return false;
   } finally {
-    // Disconnecting fails if the connection is closed already.
+    // Disconnecting fails if the connection is already closed.
     await admin.disconnect().catch(() => undefined);
   }
 }

@@ -23,10 +23,10 @@ const installed = join(
 
 export interface S3Server {
   readonly endpoint: string;
-  /** A bucket that exists already. */
+  /** A bucket that already exists. */
   readonly bucket: string;
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
-  /** The settings of a service that keeps its files there. */
+  /** The settings of a service that stores its files there. */
   readonly settings: Readonly<Record<string, string>>;
   /** Kills it with SIGKILL; it keeps its port and its data. */
   kill(): Promise<void>;
@@ -36,7 +36,7 @@ export interface S3Server {
   remove(): Promise<void>;
 }
 
-/** Starts a server on free ports of 127.0.0.1, with a folder of its own. Resolves once it can store objects. */
+/** Starts a server on free ports of 127.0.0.1, with its own folder. Resolves once it can store objects. */
 export async function startS3(): Promise<S3Server> {
   await install();
   const folder = await mkdtemp(join(tmpdir(), 'tablog-test-s3-'));

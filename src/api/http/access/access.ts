@@ -30,7 +30,11 @@ export function buildAccessCheck(isLinked: IsLinked) {
       return;
     }
     if (operation?.isOfTeam === true) {
-      replyWithError(reply, 'forbidden', 'This token is for one app, and what is asked for is of the whole team.');
+      replyWithError(
+        reply,
+        'forbidden',
+        'This token is limited to one app. The request needs a token of the whole team.',
+      );
       return;
     }
     const { appID, tableID } = request.params as { readonly appID?: string; readonly tableID?: string };
@@ -67,17 +71,20 @@ export function cacheLinks(isLinked: IsLinked): IsLinked {
 }
 
 /**
- * The apps that a new table is linked to: those requested, or null if none was; with the token of an app, that app.
- * Throws HttpError `forbidden` when such a token requests another app.
+ * The apps that a new table is linked to: the requested ones, or null if the request names none. The token of an app
+ * links its tables to that app only. Throws HttpError `forbidden` when such a token requests another app.
  */
 export function appsToLinkOf({ appId }: Principal, asked: readonly string[] | null): readonly string[] | null {
   if (appId === null) return asked;
   const other = asked?.find((app) => app !== appId);
   if (other === undefined) return [appId];
-  throw new HttpError('forbidden', `appsToLink: this token is for another app than ${JSON.stringify(other)}.`);
+  throw new HttpError(
+    'forbidden',
+    `appsToLink: this token is limited to one app, which is not ${JSON.stringify(other)}.`,
+  );
 }
 
-/** IDs of teams and tables contain no blank; the app ID comes last, so it may. */
+/** IDs of teams and tables contain no blank. The app ID may, so it comes last. */
 function keyOf(teamId: string, tableId: string, appId: string): string {
   return `${teamId} ${tableId} ${appId}`;
 }

@@ -1,18 +1,18 @@
 /**
  * During an upgrade, processes of another version acknowledge writes from a read model of their own. A request that is
- * answered here must see them: first this read model gets what the log has (docs/decisions/0044).
+ * answered here must see these writes, so this read model first catches up with the log (docs/decisions/0044).
  */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 
 /**
- * Resolves when the read model has all that was acknowledged to a team, or to all (null); null: it has, for no other
- * read model is in use.
+ * Resolves when this read model has every write that any process has acknowledged to the team (null: to any team).
+ * Returns null at once if no other read model is in use.
  */
 export type ReachHead = (teamId: string | null) => Promise<void> | null;
 
 /**
- * The hook that lets a request wait for what others have acknowledged. Costs nothing while there is no other read
- * model.
+ * The hook that delays a request until this read model has every acknowledged write. Costs nothing while no other read
+ * model is in use.
  */
 export function buildHeadCheck(reachHead: ReachHead) {
   return function onRequest(request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void {

@@ -1,5 +1,5 @@
 /**
- * Authentication: the bearer token of a request (spec section 5), which is of a team or of an operator
+ * Authentication by the bearer token of a request (spec section 5). The token belongs to a team or to an operator
  * (docs/decisions/0034).
  */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
@@ -20,15 +20,15 @@ export interface Principal {
 
 /** The identity behind the token of an operator. */
 interface Operator {
-  /** It is of no team. */
+  /** An operator belongs to no team. */
   readonly teamId: null;
   readonly tokenId: string;
 }
 
-/** Whose token it is. */
+/** The team or the operator that a token belongs to. */
 export type Identity = Principal | Operator;
 
-/** Whose token it is; null if it is unknown, revoked or expired. Rejects only if the service fails. */
+/** Finds out whose token it is. Null if the token is unknown, revoked or expired. Rejects only if the service fails. */
 export type Authenticate = (
   token: string,
   request: Pick<FastifyRequest, 'ip'>,
@@ -54,12 +54,12 @@ const bearer = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 /** Called with each request whose token is refused. */
 export type OnRefusedToken = (request: FastifyRequest) => void;
 
-/** The same answer for all tokens, so that it does not reveal which exist. */
+/** All bad tokens get the same answer, so that it does not reveal which tokens exist. */
 const refusal = new HttpError('request_error', 'The bearer token does not exist or is incorrect.');
-/** For a request without the header. */
+/** For a request without the header `Authorization`. */
 const missing = new HttpError(
   'request_error',
-  'There is no bearer token: send one in the header Authorization, as "Bearer <token>".',
+  'The request has no bearer token: send the header "Authorization: Bearer <token>".',
 );
 
 /** The hook that authenticates a request. A cached identity costs no turn of the event loop. */
@@ -88,7 +88,9 @@ export function buildAuthenticator(
       replyWithError(
         reply,
         'forbidden',
-        forOperators ? 'This path is for tokens of operators only.' : 'The token of an operator is for /admin only.',
+        forOperators
+          ? 'This path needs a token of an operator.'
+          : 'This token belongs to an operator: it works only on paths under /admin.',
       );
       return;
     }
@@ -109,7 +111,7 @@ export function buildAuthenticator(
   };
 }
 
-/** The token; null if it is missing or malformed, or if the header is repeated (Node would take the first). */
+/** The token; null if the header is missing, malformed or repeated (Node would take the first). */
 function bearerToken(rawHeaders: readonly string[]): string | null {
   let header: string | null = null;
   for (let index = 0; index < rawHeaders.length; index += 2) {

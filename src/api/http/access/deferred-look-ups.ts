@@ -1,13 +1,13 @@
 /**
- * Looks up the tokens of clients that have sent many wrong ones: all together, once in a while, so that they cost one
- * query, however many come (docs/decisions/0028).
+ * Looks up the tokens of clients that have sent many wrong ones. One query looks up all tokens of a second, however
+ * many come (docs/decisions/0028).
  */
 import type { KnownToken } from '../../../../projections/teams/teams.queries.ts';
 
 /** How long the first token of a batch waits for others, in milliseconds. */
 const waitMs = 1000;
 
-/** How many different tokens a batch has. */
+/** Maximum of different tokens in a batch. */
 const tokensMax = 1000;
 
 type FindAll = (tokens: readonly string[]) => Promise<ReadonlyMap<string, KnownToken>>;
@@ -25,7 +25,9 @@ export class DeferredLookUps {
     this.#findAll = findAll;
   }
 
-  /** Null, now or later, if there is no such token, and now if too many wait already. Rejects as the query does. */
+  /**
+   * Resolves with null if there is no such token. Returns null at once if the batch is full. Rejects as the query does.
+   */
   find(token: string): Promise<KnownToken | null> | null {
     this.#batch ??= this.#begin();
     const { tokens, found } = this.#batch;

@@ -1,12 +1,12 @@
 /**
- * A team in quarantine: one of its events cannot be projected, so what it has is not known until an operator releases
- * it.
+ * A team in quarantine has an event that cannot be projected. The state of the team is unknown until an operator
+ * releases it.
  */
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { replyWithError } from '../answers/error-reply.ts';
 import { noEffect } from '../answers/http-error.ts';
 
-/** Since when a team is in quarantine, in milliseconds of log time; null: it is not. */
+/** When the team was put into quarantine, in milliseconds of log time; null if it is not in quarantine. */
 export type QuarantinedSince = (teamId: string) => number | null;
 
 declare module 'fastify' {
@@ -16,7 +16,7 @@ declare module 'fastify' {
   }
 }
 
-/** When a client should ask again, in seconds: an operator takes longer than that. */
+/** When a client should ask again, in seconds. An operator takes longer than that. */
 const retryAfter = '60';
 
 /** The hook that refuses requests of teams in quarantine. */
@@ -29,8 +29,8 @@ export function buildQuarantineCheck(quarantinedSince: QuarantinedSince) {
       return;
     }
     const message =
-      `An event of the team could not be processed: since ${new Date(since).toISOString()} its requests are refused, and what was ` +
-      `accepted then has to wait. The operator has been told. ${noEffect}`;
+      `The service could not process an event of the team. Since ${new Date(since).toISOString()} it refuses the team's requests, ` +
+      `and the writes that it had accepted wait. An operator must release the team. ${noEffect}`;
     replyWithError(reply, 'service_unavailable', message, { 'retry-after': retryAfter });
   };
 }

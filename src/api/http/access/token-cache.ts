@@ -1,4 +1,4 @@
-/** Caches briefly whose tokens they are, so that not every request queries Postgres. */
+/** Caches whose tokens they are for a second, so that most requests need no query. */
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { KnownToken } from '../../../../projections/teams/teams.queries.ts';
@@ -14,7 +14,7 @@ import type { DeferredLookUps } from './deferred-look-ups.ts';
 const lifeMs = 1000;
 const entriesMax = 10_000;
 
-/** How many tokens are remembered that were valid once. */
+/** Maximum of remembered tokens. A remembered token was valid at its last look-up. */
 const rememberedMax = 50_000;
 
 interface Entry {
@@ -24,11 +24,11 @@ interface Entry {
 }
 
 interface TokenCacheOptions {
-  /** Null for a token that is unknown or revoked. */
+  /** Resolves with null for a token that is unknown or revoked. */
   readonly find: (token: string) => Promise<KnownToken | null>;
   /**
-   * Looks up a token of a suspect client; null at once: it cannot be looked up now. A token that was valid once is
-   * looked up by `find`, whoever sends it. Absent: no client is suspect.
+   * Looks up a token of a suspect client; null at once if it cannot be looked up now. A remembered token is looked up
+   * by `find`, whoever sends it. Absent: no client is suspect.
    */
   readonly suspects?: {
     readonly isSuspect: (request: Pick<FastifyRequest, 'ip'>) => boolean;
@@ -36,7 +36,7 @@ interface TokenCacheOptions {
   };
   /** The log's time, in milliseconds. */
   readonly now: () => number;
-  /** Called with the use of a token; at most once while the token is cached. */
+  /** Called when a token is used, at most once while the token is cached. */
   readonly onUse: (tokenId: string, time: number) => void;
 }
 
@@ -60,7 +60,7 @@ export function cacheTokens({ find, suspects, now, onUse }: TokenCacheOptions): 
     return identity;
   }
 
-  /** Whose token it is, or null once it has expired. */
+  /** The cached identity; null once the token has expired. */
   function identityOf({ identity, expiresAt }: Entry): Identity | null {
     return expiresAt !== Infinity && now() >= expiresAt ? null : identity;
   }

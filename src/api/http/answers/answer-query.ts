@@ -1,4 +1,4 @@
-/** Answers with what the query engine says. */
+/** Asks the query engine, and sends its answers. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { pageBytesAtMost } from '../../../../projections/tables/pages.queries.ts';
 import { parseRowId, type RowAddress } from '../../../language/events/row-id.ts';
@@ -16,7 +16,7 @@ import { isErrorType, type ErrorType } from './error-types.ts';
 import { HttpError } from './http-error.ts';
 import { mediaTypes, rowsFormatOf, sendRowsPage } from './rows-page.ts';
 
-/** The most bytes of an answer to SQL, with its columns and versions. */
+/** Maximum of bytes of an answer to SQL, including its columns and versions. */
 const sqlBytesMax = 17 * 1024 * 1024;
 
 /** The errors of operations that may ask the engine about one table. */
@@ -62,8 +62,8 @@ export async function answerQuery(
 }
 
 /**
- * Asks the engine for one row of a query, within the shares of the team: a query with mistakes is refused before 304
- * answers it. Returns the version of the table. Throws HttpError.
+ * Asks the engine for one row of a query, within the shares of the team. An invalid query is so refused before 304
+ * could answer it. Returns the version of the table. Throws HttpError.
  */
 export async function checkQuery(
   { engine, shares }: { readonly engine: QueryEngine; readonly shares: Pick<Shares, 'queries' | 'outgoingBytes'> },
@@ -82,7 +82,7 @@ export async function checkQuery(
   return answer.version;
 }
 
-/** The same of SQL. Throws HttpError. */
+/** Asks the engine to run SQL, within the shares of the team, and answers. Throws HttpError. */
 export async function answerSql(
   { engine, shares }: QueryDependencies,
   reply: FastifyReply,
@@ -134,7 +134,7 @@ interface FoundIds {
   readonly $version: string;
 }
 
-/** Asks the engine while it holds shares of the team; `ask` is told when the client has gone. */
+/** Asks the engine while holding shares of the team. When the client disconnects, aborts the signal that `ask` gets. */
 async function askWithinShares<Answer extends { readonly body: Buffer }>(
   queries: FairShares,
   outgoingBytes: FairShares,
@@ -166,7 +166,7 @@ async function askInShare<Answer>(
   }
 }
 
-/** The answer to an error of the engine. */
+/** Turns an error of the engine into an HttpError. Returns any other error unchanged. */
 export function engineProblem(error: unknown): unknown {
   const again = { 'retry-after': '1' };
   if (error instanceof EngineRefusal) {

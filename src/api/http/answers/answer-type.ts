@@ -1,4 +1,4 @@
-/** Of which media type an answer is: the one that the client prefers (`Accept`) of those that its operation has. */
+/** Chooses the media type of an answer: of those that its operation has, the one that the client prefers (`Accept`). */
 import type { FastifyReply, preValidationHookHandler } from 'fastify';
 import Negotiator from 'negotiator';
 import type { Operation } from '../openapi/operation.ts';
@@ -13,8 +13,7 @@ declare module 'fastify' {
 }
 
 /**
- * The media types of the successes of an operation. None if it answers without a body, or with files, which are of any
- * type.
+ * The media types of an operation's successful answers. Empty if they have no body, or are files, which have any type.
  */
 export function answerTypesOf({ answers }: Operation): string[] {
   const types = Object.values(answers).flatMap(({ body = {} }) => Object.keys(body));
@@ -22,14 +21,14 @@ export function answerTypesOf({ answers }: Operation): string[] {
 }
 
 /**
- * The hook that answers 406 if the client accepts nothing that the operation has. Null for an operation that has no
- * media type.
+ * The hook that answers 406 if the client accepts none of the operation's media types. Null for an operation without
+ * media types.
  */
 export function buildAnswerTypeCheck(operation: Operation): preValidationHookHandler | null {
   const types = answerTypesOf(operation);
   if (types.length === 0) return null;
   const { formatParameter } = operation;
-  const refusal = `Accept: none of it is there. This path answers with ${new Intl.ListFormat('en', { type: 'disjunction' }).format(types)}.`;
+  const refusal = `Accept: this path has none of these media types. It answers with ${new Intl.ListFormat('en', { type: 'disjunction' }).format(types)}.`;
   return function preValidation(request, reply, done): void {
     if (formatParameter !== undefined && Object.hasOwn(request.query as object, formatParameter)) {
       done();
@@ -45,18 +44,18 @@ export function buildAnswerTypeCheck(operation: Operation): preValidationHookHan
   };
 }
 
-/** Whether the answer is to be CSV, on routes that have that too. */
+/** Whether the client prefers CSV, on a route that answers in JSON or CSV. */
 export function isCsvAsked(reply: FastifyReply): boolean {
   return varyBy(reply, 'Accept').request.answerType === 'text/csv';
 }
 
 /**
- * The first of the types that the client prefers; null if it accepts none. A header that names no media type asks for
- * nothing.
+ * The type that the client prefers, the first one if it prefers several; null if it accepts none. A header that names
+ * no media type counts as absent.
  */
 export function chooseType(accept: string | undefined, types: readonly string[]): string | null {
   if (accept === undefined || !accept.includes('/')) return types[0]!;
-  // Clients name versions, profiles and charsets, which make no difference here.
+  // Ignore all parameters but `q`: clients send versions, profiles and charsets, which make no difference here.
   const withoutParameters = accept.replaceAll(/;(?!\s*q\s*=)[^,;]*/gi, '');
   return new Negotiator({ headers: { accept: withoutParameters } }).mediaType([...types]) ?? null;
 }

@@ -1,4 +1,4 @@
-/** Answers a write that the client may allow to be answered before it is done (spec 4.2, decisions 3). */
+/** Answers a write. If the client allows it, the answer may come before the outcome (spec 4.2, decisions 3). */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { RowQueries } from '../../../../projections/tables/rows.queries.ts';
@@ -36,7 +36,7 @@ export interface WriteRequest {
   readonly asynchronous: boolean;
   /** The ID of the table that it creates; null if it creates none. */
   readonly newTable: string | null;
-  /** On its body. */
+  /** Remarks on its body. */
   readonly remarks: Remarks;
   readonly event: Submission;
   readonly body?: PackedBody | undefined;
@@ -75,18 +75,21 @@ export function setOperationCounts(reply: FastifyReply, counts: OperationCounts 
   return reply.header('tablog-rows', text);
 }
 
-/** Tells the client how many cells were dropped. Undefined: none may be, or they were not counted. */
+/** Sends how many cells were dropped. Undefined: the request drops no cells, or they were not counted. */
 export function setDroppedCells(reply: FastifyReply, droppedCells: number | undefined): FastifyReply {
   return droppedCells === undefined ? reply : reply.header('tablog-dropped-cells', droppedCells);
 }
 
-/** Tells the client what was made of a body that is seldom meant as it is. */
+/** Sends remarks on a body that was read in a way that the client may not expect. */
 export function setRemarks(reply: FastifyReply, { shortLines, notes }: Remarks): FastifyReply {
   if (shortLines > 0) reply.header('tablog-short-lines', shortLines);
   return notes.length === 0 ? reply : reply.header('tablog-notes', notes.join('; '));
 }
 
-/** Of several tries under one key the first in the log creates the table: its ID is not known before the outcome. */
+/**
+ * With an Idempotency-Key, the first try in the log creates the table, and this may be another one. So the ID of the
+ * table is unknown before the outcome.
+ */
 function mayBeJob({ asynchronous, newTable, identity }: WriteRequest): boolean {
   return asynchronous && !(newTable !== null && identity.digest !== null);
 }

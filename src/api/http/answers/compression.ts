@@ -21,7 +21,7 @@ const gzipFast = { level: 1 };
 const brotliFast = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
 const zstdFast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
-/** The same for what is sent while it is made, by encoding. */
+/** Encoders of streamed answers, by encoding. */
 const streams: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
   ['zstd', () => createZstdCompress(zstdFast)],
   ['br', () => createBrotliCompress(brotliFast)],
@@ -38,7 +38,7 @@ const compressGzip = promisify(gzip);
 const compressBrotli = promisify(brotliCompress);
 const compressZstd = promisify(zstdCompress);
 
-/** In order of preference if the client has none: the cheapest first. */
+/** Encoders of whole answers. If the client has no preference, the first one is taken, so the cheapest comes first. */
 const encodings: ReadonlyMap<string, Compress> = new Map<string, Compress>([
   ['zstd', (text) => compressZstd(text, zstdFast)],
   ['br', (text) => compressBrotli(text, brotliFast)],

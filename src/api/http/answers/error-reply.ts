@@ -16,7 +16,7 @@ export function errorBody(type: ErrorType, message: string): string {
   return JSON.stringify({ error: { type, message } });
 }
 
-/** Answers with an error. For refusals on hot paths, which avoid the cost of an exception. */
+/** Answers with an error. Hot paths call this for a refusal, to avoid the cost of an exception. */
 export function replyWithError(
   reply: FastifyReply,
   type: ErrorType,
@@ -24,7 +24,7 @@ export function replyWithError(
   headers?: Readonly<Record<string, string>>,
 ): FastifyReply {
   const { status, isWorthARetry = false } = errorTypes[type];
-  // In seconds, unless the headers say better.
+  // The default, in seconds. `headers` may replace it.
   if (isWorthARetry) void reply.header('retry-after', '1');
   if (headers !== undefined) void reply.headers(headers);
   return reply
@@ -49,7 +49,11 @@ export function buildErrorHandler(log: FastifyBaseLogger) {
       return;
     }
     log.error(describeFailure(error, request), 'a request failed');
-    replyWithError(reply, 'internal_error', `Something went wrong here. The log has more under ${request.id}.`);
+    replyWithError(
+      reply,
+      'internal_error',
+      `The service failed. Its log has the details under ${request.id}: tell this ID to the operator.`,
+    );
   };
 }
 
@@ -66,12 +70,12 @@ function placeOf(error: unknown): AppendPosition {
   return {};
 }
 
-/** Whether a request that fails with this error before its event is appended is answered 503 `service_unavailable`. */
+/** Whether a request that fails with this error before the append is answered with 503 `service_unavailable`. */
 export function isUnavailable(error: unknown): boolean {
   return errorTypeOf(error) === 'service_unavailable';
 }
 
-/** The type that a request is answered with when it fails with this error; null for a bug. */
+/** The type of the answer to a request that fails with this error; null for a bug. */
 export function errorTypeOf(error: unknown): ErrorType | null {
   return toHttpError(error)?.type ?? null;
 }
@@ -83,12 +87,15 @@ function toHttpError(error: unknown): HttpError | null {
   const { type, code } = error as Error & { type?: unknown; code?: unknown };
   if (isErrorType(type)) return new HttpError(type, error.message);
   if (error instanceof NotAppended) {
-    return new HttpError('service_unavailable', `The service is too busy, or part of it is away. ${noEffect}`);
+    return new HttpError(
+      'service_unavailable',
+      `The service is too busy, or a part of it cannot be reached. ${noEffect}`,
+    );
   }
   if (error instanceof StoreAway)
-    return new HttpError('service_unavailable', `Files cannot be stored or read now. ${noEffect}`);
+    return new HttpError('service_unavailable', `The service cannot reach its store of files. ${noEffect}`);
   if (isDatabaseAway(error) || error instanceof KeysNotRead)
-    return new HttpError('service_unavailable', 'The database is away.');
+    return new HttpError('service_unavailable', 'The service cannot reach its database.');
   if (code === 'FST_ERR_VALIDATION') return new HttpError('request_validation_error', error.message);
   return null;
 }

@@ -2,10 +2,10 @@
 import type { ErrorType } from './error-types.ts';
 
 /**
- * Ends the message of an error that is certain of this try only: an earlier one with the same Idempotency-Key may have
- * taken effect, or may yet.
+ * Ends a message that speaks of this try only. An earlier try with the same Idempotency-Key may have taken effect, or
+ * may still do so.
  */
-export const noEffect = 'Nothing was changed by this try.';
+export const noEffect = 'This try changed nothing.';
 
 /** An error that is reported to the client unchanged. */
 export class HttpError extends Error {

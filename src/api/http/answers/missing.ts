@@ -5,7 +5,7 @@ const messages = {
   table_not_found: 'There is no such table.',
   row_not_found: 'There is no such row.',
   payment_required: 'The team is suspended.',
-  continuation_expired: 'query.continuation: the rows that it goes on in were replaced too long ago.',
+  continuation_expired: 'query.continuation: the rows were replaced too long ago. Begin again with the first page.',
 } as const;
 
 /** Answers that the requested resource does not exist, or is not available. */

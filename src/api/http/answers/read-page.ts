@@ -5,9 +5,9 @@ import { takeOutgoing } from '../limits/outgoing.ts';
 import type { Shares } from '../limits/shares.ts';
 
 /**
- * Reads a page within the shares of its team. `bytesAtMost`: of its JSON. `units`: what it takes of the
- * share of pages, where one is a connection to Postgres. The caller shrinks `outgoing` to what the answer has, which is
- * given back when the client has read it. Rejects as `takeOutgoing` and `read` do.
+ * Reads a page within the shares of its team. `bytesAtMost`: bytes of its JSON, at most. `units`: how many connections
+ * to Postgres it takes of the share of pages. The caller shrinks `outgoing` to the size of the answer; `outgoing` is
+ * released when the client has read the answer. Rejects as `takeOutgoing` and `read` do.
  */
 export async function readPage<Page>(
   { pages, outgoingBytes }: Pick<Shares, 'pages' | 'outgoingBytes'>,

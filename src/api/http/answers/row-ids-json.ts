@@ -16,7 +16,7 @@ export type FindRetainedIds = (range: RetainingRange) => Promise<ReadonlyMap<num
 
 /**
  * `before`, the IDs as a JSON array in input order (spec section 1, rule 3), and `after`. A long list is a stream,
- * produced as it is read, to save memory.
+ * which reads the IDs as it is sent, to save memory.
  */
 export async function encloseRowIds(
   before: string,
@@ -74,7 +74,7 @@ function idsOf(prefix: Buffer, start: number, count: number): Buffer {
   return bytes;
 }
 
-/** Overwrites the IDs of places with retained IDs. */
+/** Overwrites the IDs that places give with the retained IDs. */
 function putRetained(ids: Buffer, start: number, retained: ReadonlyMap<number, string>): void {
   for (let at = 0; at < ids.length; at += idBytes) {
     const id = retained.get(start + at / idBytes);

@@ -20,7 +20,10 @@ export function rowsFormatOf(reply: FastifyReply): RowsFormat {
   return isCsvAsked(reply) ? 'csv' : 'json';
 }
 
-/** CSV has no place for the continuation: it is in headers. `limit`: of this page, and so of the next one. */
+/**
+ * Sends a page. In CSV the continuation is in headers, because the body has no place for it. `limit`: of this page and
+ * the next one.
+ */
 export function sendRowsPage(
   reply: FastifyReply,
   format: RowsFormat,

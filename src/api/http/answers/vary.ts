@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 
-/** Adds request headers that the answer depends on to those that are named already. */
+/** Adds names of request headers to `Vary`, each once. */
 export function varyBy(reply: FastifyReply, ...names: readonly string[]): FastifyReply {
   const named = String(reply.getHeader('vary') ?? '')
     .split(', ')

@@ -1,7 +1,7 @@
 /**
- * The blocks of one body. The first is held back until it is known whether there is a second. A single block travels in
- * the request's own event. Of several, the rows are written ahead to segments while the body comes, and the packed
- * blocks are spooled: they are appended once the body is whole and well-formed.
+ * The blocks of one body. The first block is held back until a second one comes or the body ends. A single block
+ * travels in the request's own event. If there are several, their rows are written to segments while the body arrives,
+ * and the packed blocks are spooled. The spooled blocks are appended to the log once the body is whole and well-formed.
  */
 import { randomUUIDv7 } from 'node:crypto';
 import { openBody, receiveBlock } from '../../../../commands/receive-block.ts';
@@ -50,22 +50,24 @@ export interface BlockStore {
 /** Where the rows of a body are stored. */
 type StoredSource = Exclude<RowSource, { readonly kind: 'stash' }>;
 
-/** What has arrived of a body: rows, and the columns of the profiles of its blocks, added up. */
+/** How much of a body has arrived: its rows, and the sum of the columns in the profiles of its blocks. */
 interface ArrivedContent {
   readonly rows: number;
   readonly profiledColumns: number;
 }
 
 /**
- * Why a request whose body has this content, or more, is refused by the committed state, or turned away; null if it is
- * not.
+ * Why the committed state refuses a request with at least this content, or why the request is turned away; null if
+ * neither.
  */
 export type Refuses = (arrived: ArrivedContent) => Refusal | TurnedAway | null;
 
-/** Why the schema that the rows are for refuses them; null if it does not. */
+/** Why the schema of the target refuses the rows; null if it accepts them. */
 export type JudgeRows = (profile: Profile) => Refusal | null;
 
-/** Where the rows of the request are, or why it is refused or turned away: then they were dropped. */
+/**
+ * Where the rows of the request are. If the request is refused or turned away: the reason, and its rows were dropped.
+ */
 export type StoredRows =
   | { readonly source: StoredSource; readonly body?: PackedBody }
   | { readonly refusal: Refusal | TurnedAway };
@@ -74,13 +76,16 @@ interface BodyBlocksOptions {
   readonly teamId: string;
   /** Whether even few rows are stored in segments. */
   readonly asSegments: boolean;
-  /** Whether cells of the rows may have been left out, and are counted. */
+  /** Whether cells of the rows may have been dropped, and the dropped cells are counted. */
   readonly dropsCells: boolean;
-  /** Looks up the committed state. Called once, when the body begins; asked before the first block is stored. */
+  /**
+   * Looks up the committed state. Called once, when the body begins. The function that it returns is asked before a
+   * block is stored.
+   */
   readonly lookUp: () => Promise<Refuses>;
 }
 
-/** Disposing it removes what was written ahead, unless it was appended. */
+/** Disposing it removes rows that were written ahead but not appended. */
 export class BodyBlocks implements AsyncDisposable {
   readonly #store: BlockStore;
   readonly #options: BodyBlocksOptions;
@@ -89,19 +94,19 @@ export class BodyBlocks implements AsyncDisposable {
   readonly #began = performance.now();
   readonly #spool: Spool;
   #refusal: Refusal | TurnedAway | null = null;
-  /** Why the rows are refused wherever they go: then they are dropped, and only judged. */
+  /** Why no target could take the rows. While it is set, blocks are profiled and dropped. */
   #rowsRefusal: Refusal | null = null;
-  /** The profile of the blocks that were dropped. */
+  /** Joins the profiles of the blocks that were dropped. */
   readonly #dropped = new ProfileChain();
   #only: RowBlock | null = null;
   #content: BodyContent = { columns: 0, rowIds: 0 };
   #rowCount = 0;
   #droppedCells = 0;
-  /** The blocks that were kept or, of a refused request, dropped. */
+  /** How many blocks were taken: kept, or dropped because the request is refused. */
   #blocks = 0;
-  /** Keeps the last block, while the next one is read. */
+  /** Settles when the last block is kept. Meanwhile the next block is read. */
   #keeping: Promise<void> = Promise.resolve();
-  /** The segments that were written ahead, and that no event names. */
+  /** The segments that were written ahead and that no event names yet. */
   #writtenAhead: string[] = [];
 
   constructor(store: BlockStore, options: BodyBlocksOptions) {
@@ -109,7 +114,7 @@ export class BodyBlocks implements AsyncDisposable {
     this.#options = options;
     this.#spool = new Spool(store.spoolFolder);
     this.#refuses = options.lookUp();
-    // Of a malformed body nobody asks.
+    // If the body is malformed, nobody awaits this promise.
     this.#refuses.catch(() => undefined);
   }
 
@@ -121,12 +126,12 @@ export class BodyBlocks implements AsyncDisposable {
     return this.#droppedCells;
   }
 
-  /** Notes why the rows are refused wherever they go. The first reason counts. */
+  /** Notes why no target could take the rows. Only the first reason is kept. */
   refuse(refusal: Refusal): void {
     this.#rowsRefusal ??= refusal;
   }
 
-  /** Takes in the next block. Throws HttpError, also for a block before it. */
+  /** Takes the next block. Throws HttpError, also because of an earlier block. */
   async add(block: RowBlock): Promise<void> {
     const { columns, rowIds } = contentOf(block.profile, block.ids !== null);
     this.#content = { columns: this.#content.columns + columns, rowIds: this.#content.rowIds + rowIds };
@@ -148,13 +153,15 @@ export class BodyBlocks implements AsyncDisposable {
     await this.#take(block);
   }
 
-  /** Stores the rows where the request's event refers to them, or says why the request is refused. Throws HttpError. */
+  /**
+   * Stores the rows where the request's event refers to them, or returns why the request is refused. Throws HttpError.
+   */
   async store(judge: JudgeRows): Promise<StoredRows> {
     if (this.#rowsRefusal !== null) return { refusal: await this.#firstRefusal(this.#rowsRefusal, judge) };
     if (this.#blocks === 0) return this.#storeOnly();
     if (this.#refusal !== null) return { refusal: this.#refusal };
     await this.#keeping;
-    // Only now it is known how many rows there are.
+    // Only now the number of rows is known.
     const refusal = await this.#findRefusal();
     if (refusal !== null) return { refusal };
     const turnedAway = await this.#append();
@@ -165,20 +172,19 @@ export class BodyBlocks implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#keeping.catch(() => undefined);
     await this.#spool[Symbol.asyncDispose]();
-    // Should it fail, garbage collection finds them: they are idle since they were written.
+    // If this fails, garbage collection removes them: they count as idle since they were written.
     await this.#store.takeBack(this.#writtenAhead).catch(() => undefined);
   }
 
   /**
-   * The first of what refuses the request: the committed state, the schema, then the limit or header that refuses its
-   * rows wherever they go.
+   * The first refusal, in this order: by the committed state, by the schema, and `last`, which applies to every target.
    */
   async #firstRefusal(last: Refusal, judge: JudgeRows): Promise<Refusal | TurnedAway> {
     if (this.#blocks === 0) this.#store.rateLimits?.take('rows', this.#options.teamId, this.#rowCount);
     return this.#refusal ?? (await this.#findRefusal()) ?? judge(await this.#profile()) ?? last;
   }
 
-  /** The profile of all rows. To be called once, and not before `#append`. */
+  /** The profile of all rows. Reads the spool, so call it at most once, and not before `#append`. */
   async #profile(): Promise<Profile> {
     if (this.#only !== null) return this.#only.profile;
     await this.#keeping;
@@ -191,7 +197,7 @@ export class BodyBlocks implements AsyncDisposable {
   async #storeOnly(): Promise<StoredRows> {
     const block = this.#only;
     const { teamId, asSegments, dropsCells } = this.#options;
-    // A chunk without rows has no cells, so all of them are counted.
+    // A chunk without rows has no cells, so its dropped cells are known: 0.
     if (block === null)
       return {
         source: dropsCells || asSegments ? { kind: 'few', profile: { ...emptyProfile, dropped: 0 } } : { kind: 'none' },
@@ -213,13 +219,13 @@ export class BodyBlocks implements AsyncDisposable {
     return { source: { kind: 'block', ...carried, segmentId }, body };
   }
 
-  /** Keeps a block of several, once the one before is kept; or drops it. */
+  /** Keeps a block after the one before it. If the request is refused, drops the block. */
   async #take(block: RowBlock): Promise<void> {
     const { rateLimits } = this.#store;
     const { teamId } = this.#options;
     const isFirst = this.#blocks === 0;
     this.#blocks += 1;
-    // Once a body has begun it is accepted whole.
+    // The rate limit may refuse the first block only. Later blocks are counted.
     if (isFirst) rateLimits?.take('rows', teamId, block.profile.rows);
     else rateLimits?.count('rows', teamId, block.profile.rows);
     if (performance.now() - this.#began > bodyLife) throw new HttpError(lateBody.type, lateBody.message);
@@ -228,7 +234,7 @@ export class BodyBlocks implements AsyncDisposable {
     if (this.#refusal !== null || this.#rowsRefusal !== null) return;
     await this.#keeping;
     this.#keeping = this.#keep(block);
-    // Whoever waits for it next sees the error.
+    // The next `await` of `#keeping` gets the error.
     this.#keeping.catch(() => undefined);
   }
 
@@ -242,7 +248,7 @@ export class BodyBlocks implements AsyncDisposable {
     await this.#spool.write(encodeBlock({ segmentId, profile: block.profile, hasIds: block.ids !== null, body }));
   }
 
-  /** Appends the blocks, unless a quota turns the body away: it says why, and they are dropped. */
+  /** Appends the blocks. If a quota turns the body away, returns the reason; the blocks are dropped. */
   async #append(): Promise<TurnedAway | null> {
     const { submitter, bodyLimits } = this.#store;
     const { teamId } = this.#options;

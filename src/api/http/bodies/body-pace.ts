@@ -1,21 +1,21 @@
 /**
- * How fast clients send bodies, and the end of those that are too slow. The clock of a body runs only while its reader
- * waits for the client: not while the body waits for a place, for its turn, or for Postgres and the disk.
+ * Measures how fast clients send bodies, and ends bodies that arrive too slowly. The clock of a body runs only while
+ * its reader waits for the client: not while the body waits for a place, for its turn, or for Postgres and the disk.
  */
 import type { IncomingMessage } from 'node:http';
 import { HttpError } from '../answers/http-error.ts';
 
 /** What a client must send. */
 export interface SendingFloor {
-  /** The least, in bytes a second. */
+  /** Minimum, in bytes a second. */
   readonly bytesPerSecond: number;
-  /** Over how long that is measured, in milliseconds. A client that pauses has as long. */
+  /** Window over which the rate is measured, in milliseconds. A client may pause for as long. */
   readonly windowMs: number;
-  /** How long a body may take, in milliseconds. */
+  /** Maximum time for a body, in milliseconds. */
   readonly totalMs: number;
 }
 
-/** How often the clocks are read, in milliseconds, if the window is not shorter. */
+/** Maximum interval between checks, in milliseconds. A window of less than four seconds is checked more often. */
 const checkMsMax = 1000;
 
 const paces = new WeakMap<IncomingMessage, BodyPace>();
@@ -36,7 +36,7 @@ export class BodyPaces {
   constructor(floor: SendingFloor, fail: (raw: IncomingMessage, error: HttpError) => void) {
     this.#floor = floor;
     this.#fail = fail;
-    // What has arrived by now is read before the clocks are: a busy process blames no client.
+    // `setImmediate`: bytes that have arrived are read before the check, so that a busy process blames no client.
     this.#timer = setInterval(
       () => this.#waiting.size > 0 && setImmediate(() => this.#check()),
       Math.min(checkMsMax, floor.windowMs / 4),
@@ -64,12 +64,12 @@ class BodyPace {
   readonly raw: IncomingMessage;
   readonly #waiting: Set<BodyPace>;
   #since: number | null = null;
-  /** How long its reader waited for the client, in the window and in all. */
+  /** How long its reader has waited for the client, in the window and in total. */
   #windowMs = 0;
   #totalMs = 0;
-  /** What came in the window. */
+  /** How many bytes arrived in the window. */
   #bytes = 0;
-  /** What of it was not read yet. */
+  /** How many bytes `arrived` has counted and `read` has not. */
   #unread = 0;
 
   constructor(raw: IncomingMessage, waiting: Set<BodyPace>) {
@@ -77,46 +77,46 @@ class BodyPace {
     this.#waiting = waiting;
   }
 
-  /** The reader waits for the client from now on. */
+  /** Starts the clock: the reader waits for the client. */
   wait(): void {
     this.#since ??= performance.now();
     this.#waiting.add(this);
   }
 
-  /** The reader does not wait any more. */
+  /** Stops the clock: the reader does not wait for the client. */
   stop(): void {
     this.#count();
     this.#since = null;
     this.#waiting.delete(this);
   }
 
-  /** Some bytes have come, which are read later. */
+  /** Counts bytes that have arrived and will be read later. */
   arrived(bytes: number): void {
     this.#bytes += bytes;
     this.#unread += bytes;
   }
 
-  /** Some bytes are read. */
+  /** Counts bytes that are read, unless `arrived` has counted them. */
   read(bytes: number): void {
     const known = Math.min(bytes, this.#unread);
     this.#unread -= known;
     this.#bytes += bytes - known;
   }
 
-  /** Whether the client has sent less than this for at least so long, in the current window. */
+  /** Whether the client has sent less than this rate for at least `ms`, in the current window. */
   isSlowerThan(bytesPerSecond: number, ms: number): boolean {
     this.#count();
     return this.#windowMs >= ms && this.#bytes * 1000 < bytesPerSecond * this.#windowMs;
   }
 
-  /** Why the body is given up; null if its client sends fast enough. Begins a new window when one is over. */
+  /** The error that ends the body; null if its client sends fast enough. Begins a new window when one is over. */
   problem({ bytesPerSecond, windowMs, totalMs }: SendingFloor): HttpError | null {
     this.#count();
     if (this.#totalMs >= totalMs) return timeoutOf(`The body did not arrive within ${totalMs / 1000} s.`);
     if (this.#windowMs < windowMs) return null;
     if (this.#bytes * 1000 < bytesPerSecond * windowMs)
       return timeoutOf(
-        `The body arrives too slowly: less than ${bytesPerSecond} bytes a second came in ${windowMs / 1000} s.`,
+        `The body arrives too slowly: less than ${bytesPerSecond} bytes a second in ${windowMs / 1000} s.`,
       );
     this.#windowMs = 0;
     this.#bytes = 0;
@@ -132,7 +132,7 @@ class BodyPace {
   }
 }
 
-/** The error for a body that was given up because of its client. Nothing of the request took effect. */
+/** The error for a body that is given up because of its client. The request took no effect. */
 export function timeoutOf(message: string): HttpError {
   return new HttpError('request_timeout', message, { connection: 'close' });
 }

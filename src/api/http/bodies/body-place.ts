@@ -1,6 +1,6 @@
 /**
- * The places of bodies that are read (docs/reference/limits.md, `bodies`). A body takes one when it has arrived, or
- * when its first part has.
+ * Places limit how many bodies are read at once (docs/reference/limits.md, `bodies`). A body takes a place once it is
+ * whole, or once its first 64 KiB have arrived.
  */
 import type { FastifyRequest } from 'fastify';
 import type { FairShares, Share } from '../limits/fair-shares.ts';
@@ -9,8 +9,8 @@ import { paceOf, timeoutOf } from './body-pace.ts';
 import { collectBody, failBody, untilArrived } from './request-body.ts';
 
 /**
- * Takes a place for the body of a request, once it is whole or 64 KiB of it have come. While other teams find no place,
- * a body that comes slowly fails. Rejects as `FairShares.take` and `collectBody` do.
+ * Takes a place for the body of a request, once it is whole or its first 64 KiB have arrived. While another team waits
+ * for a place, a body that arrives slowly fails. Rejects as `FairShares.take` and `collectBody` do.
  */
 export async function takePlace(bodies: FairShares, request: FastifyRequest, maxBytes: number): Promise<Share> {
   const {
@@ -28,7 +28,7 @@ export async function takePlace(bodies: FairShares, request: FastifyRequest, max
         failBody(
           raw,
           timeoutOf(
-            `Other teams find no place to send bodies, and this one arrives at less than ${bytesPerSecond} bytes a second.`,
+            `Other teams wait to send bodies, and this one arrives too slowly: at less than ${bytesPerSecond} bytes a second.`,
           ),
         ),
     });
@@ -36,7 +36,7 @@ export async function takePlace(bodies: FairShares, request: FastifyRequest, max
   return share;
 }
 
-/** The whole body, read within a place. Rejects as `takePlace` and `collectBody` do. */
+/** The whole body, read while holding a place. Rejects as `takePlace` and `collectBody` do. */
 export async function collectInPlace(bodies: FairShares, request: FastifyRequest, maxBytes: number): Promise<Buffer> {
   const place = await takePlace(bodies, request, maxBytes);
   try {

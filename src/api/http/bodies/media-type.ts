@@ -4,13 +4,13 @@ import { HttpError } from '../answers/http-error.ts';
 
 type MediaType = 'application/json' | 'application/x-ndjson' | 'text/csv' | 'text/tab-separated-values';
 
-/** Other names of NDJSON, which has no registered one. */
+/** Other names of NDJSON, which has no registered media type. */
 const aliases: Readonly<Record<string, MediaType>> = {
   'application/ndjson': 'application/x-ndjson',
   'application/jsonl': 'application/x-ndjson',
 };
 
-/** The media type of the body. Throws HttpError if it is not accepted, for a charset other than UTF-8. */
+/** The media type of the body. Throws HttpError if it is not accepted, or if the charset is not UTF-8. */
 export function readMediaType<T extends MediaType>(request: FastifyRequest, accepted: readonly T[]): T {
   const header = request.raw.headers['content-type'];
   if (header === undefined) throw refusal(`is missing; ${listOf(accepted)} is accepted.`);
@@ -27,8 +27,8 @@ export function readMediaType<T extends MediaType>(request: FastifyRequest, acce
 }
 
 /**
- * Whether the first line of CSV or TSV names the columns, as the media type says (RFC 4180); undefined if it says
- * nothing. Throws HttpError for anything else.
+ * Whether the first line of CSV or TSV names the columns, as the parameter `header` of the media type says (RFC 4180).
+ * Undefined without that parameter. Throws HttpError for another value.
  */
 export function headerParameter(request: FastifyRequest): 'present' | 'absent' | undefined {
   const text = request.raw.headers['content-type'];
@@ -38,8 +38,8 @@ export function headerParameter(request: FastifyRequest): 'present' | 'absent' |
 }
 
 /**
- * One text for all spellings of a media type: its parameters in any order, a charset in any case. Null for a text that
- * is none.
+ * One text for all spellings of a media type: with its parameters in any order, and a charset in any case. Null if the
+ * text is no media type.
  */
 export function normalMediaType(text: string): string | null {
   try {
@@ -49,7 +49,7 @@ export function normalMediaType(text: string): string | null {
       .toSorted(([a], [b]) => (a! < b! ? -1 : 1));
     return JSON.stringify([essence, parameters]);
   } catch {
-    // As below.
+    // MIMEType throws only for an invalid media type.
     return null;
   }
 }

@@ -20,40 +20,37 @@ import type { Turns } from './turns.ts';
 
 export interface RowReceiver extends BlockStore {
   readonly bodyBytesMax: number;
-  /**
-   * The places of bodies that are read. A body has one from when it has arrived, or its first part has, until it is
-   * disposed.
-   */
+  /** The places of bodies that are read. A body holds one from the arrival of its first part until it is disposed. */
   readonly places: FairShares;
   /** Shared by the whole process: there is one thread. */
   readonly turns: Turns;
 }
 
-/** To be disposed once the request is submitted, or refused: then nothing of its rows is left. */
+/** Dispose it once the request is submitted or refused. Rows that were not appended are then removed. */
 interface ReceivedRows extends AsyncDisposable {
   /**
-   * Whether the body was read to its end. If not, its rows are beyond a limit: `store` says so, and its members are not
-   * known.
+   * Whether the body was read to its end. If not, its rows exceed a limit: `store` returns that refusal, and `members`
+   * are unknown.
    */
   readonly isWhole: boolean;
   /** The members of the body except its rows; null for a bare array, NDJSON, CSV and TSV. */
   readonly members: Readonly<Record<string, unknown>> | null;
   /** Whether the body had rows, or an array or header for them. */
   readonly hasRows: boolean;
-  /** How many rows the body had, and how many cells were left out because no row may hold them. */
+  /** How many rows the body had, and how many cells were dropped because no row may hold them. */
   readonly rowCount: number;
   readonly droppedCells: number;
   readonly remarks: Remarks;
   /**
-   * Stores the rows where the request's event refers to them. To be called once the request is known to be well-formed.
-   * `judge` is asked only about rows that are refused anyway, for a refusal that comes first. Throws HttpError:
-   * `rate_limited` when the team may not write as many, `limit_exceeded` or `payment_required` when it has too many
-   * bodies open.
+   * Stores the rows where the request's event refers to them. Call it once the request is known to be well-formed. It
+   * calls `judge` only for rows that are refused anyway, because a refusal by the schema comes first. Throws HttpError:
+   * `rate_limited` when the team may not write so many rows, `limit_exceeded` or `payment_required` when it has too
+   * many open bodies.
    */
   store(judge: JudgeRows): Promise<StoredRows>;
 }
 
-/** Rows of this many bytes take no longer to read than other requests. */
+/** Up to this many bytes, reading a body takes no longer than other requests. */
 export const smallBodyBytesMax = 8 * 1024;
 
 const rowTypes = ['application/json', 'application/x-ndjson', 'text/csv', 'text/tab-separated-values'] as const;
@@ -65,8 +62,9 @@ export function rowsIn({ rowCount }: ReceivedRows, source: RowSource): number | 
 
 export interface ReceiveRowsOptions {
   /**
-   * Looks up the committed state. Called once, when the body begins; asked before the first block is stored. The rows
-   * of a request that is refused are read and judged, but not stored: what is malformed is refused as such.
+   * Looks up the committed state. Called once, when the body begins. The function that it returns is asked before the
+   * first block is stored. If the request is refused, its rows are still read and judged, but not stored: a malformed
+   * body is refused as malformed.
    */
   readonly lookUp: () => Promise<Refuses>;
   /** Column IDs whose order is already fixed. */
@@ -77,21 +75,19 @@ export interface ReceiveRowsOptions {
   readonly asSegments?: boolean;
   /** Whether cells that no row may hold are left out, and all cells counted (`onSchemaError=dropColumns`). */
   readonly dropsCells?: boolean;
-  /**
-   * Whether the types of columns are inferred that are not among `columns`, so that the client is told which of them
-   * came to be text.
-   */
+  /** Whether columns that are not in `columns` get inferred types. The client then learns which of them became text. */
   readonly infersTypes: boolean;
-  /** What the client said of a body of CSV or TSV. */
+  /** What the client says about the form of a CSV or TSV body. */
   readonly delimited: DelimitedForm;
   /** The form of JSON bodies; `envelope`: an array of rows, or an object around it. */
   readonly form?: 'rows' | 'envelope';
 }
 
 /**
- * Reads a body of rows to its end, within a place. Throws MalformedBody, and HttpError: `rate_limited` if the team may
- * not write the first block of several, `service_unavailable` if the blocks cannot be kept, `request_validation_error`
- * for a media type that is not read, or has no such form; and as `takePlace` does.
+ * Reads a body of rows to its end, while holding a place. Throws MalformedBody, and HttpError: `rate_limited` if the
+ * team may not write the first block of several, `service_unavailable` if the blocks cannot be kept,
+ * `request_validation_error` for a media type that is not accepted, or that cannot have the stated form; and as
+ * `takePlace` does.
  */
 export async function receiveRows(
   receiver: RowReceiver,

@@ -9,7 +9,7 @@ import { decompress } from '../../decompress.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { paceOf } from './body-pace.ts';
 
-/** The client disconnected before its request was complete, or before it was answered: there is nobody to answer. */
+/** The client disconnected before its request was complete, or before it was answered. Nobody gets the answer. */
 export class ClientGone extends HttpError {
   override readonly name = 'ClientGone';
 
@@ -30,39 +30,39 @@ const decoders = {
 } as const;
 type Encoding = keyof typeof decoders;
 
-/** Errors that the connection's parser found in a body, which it does before the body's reader. */
+/** Errors that the HTTP parser found in a body before the body's reader came to them. */
 const faults = new WeakMap<IncomingMessage, HttpError>();
 const faultEvent = 'body-fault';
 
-/** What a reader of a body waits for. */
+/** The events that a reader of a body waits for. */
 const changes = ['readable', 'end', 'close', faultEvent];
 
 /** Bodies that the client sends only after 100 Continue, with the callback that sends it. */
 const awaitingContinue = new WeakMap<IncomingMessage, () => void>();
 
-/** Bodies that were waited for. Those without a byte end meanwhile, before they are read. */
+/** Bodies that `untilArrived` has waited for. An empty body ends while it is awaited, before it is read. */
 const awaited = new WeakSet<IncomingMessage>();
 
-/** Who counts the bytes of a body as they arrive. */
+/** Callbacks that get the number of bytes of each part of a body. */
 const observers = new WeakMap<IncomingMessage, (bytes: number) => void>();
 
 /**
- * Calls `onBytes` with each part of a body that is read, before it is decompressed; reading fails with what that
- * throws.
+ * Calls `onBytes` with the length of each part of a body that is read, before decompression. If `onBytes` throws,
+ * reading fails with that error.
  */
 export function observeBody(raw: IncomingMessage, onBytes: (bytes: number) => void): void {
   observers.set(raw, onBytes);
 }
 
-/** Bodies from this size on are large; a smaller one is stored whatever the disk has left. */
+/** Above this size a body is large. The service stores smaller ones however full the disk is. */
 export const largeBodyBytes = 64 * 1024;
 
-/** What must resolve before a body may grow beyond `largeBodyBytes`, for bodies of unknown length. */
+/** Guards of bodies of unknown length. A guard must resolve before its body grows beyond `largeBodyBytes`. */
 const guards = new WeakMap<IncomingMessage, () => Promise<void>>();
 
 /**
- * Lets a body of unknown length grow large only once the guard has resolved. The reader of the body rejects as the
- * guard does.
+ * Lets a body of unknown length grow large only once the guard has resolved. If the guard rejects, so does the reader
+ * of the body.
  */
 export function guardLargeBody(raw: IncomingMessage, guard: () => Promise<void>): void {
   guards.set(raw, guard);
@@ -75,8 +75,8 @@ export function failBody(raw: IncomingMessage, error: HttpError): void {
 }
 
 /**
- * Sends 100 Continue when the body is first read, so that a refusal can precede it. If the request is answered without
- * reading, the connection closes: the client may or may not send the body then.
+ * Sends 100 Continue when the body is first read, so that a refusal can come before it. If the request is answered
+ * without reading the body, the connection closes, because the client may or may not send the body.
  */
 export function deferContinue(raw: IncomingMessage, response: ServerResponse): void {
   const { shouldKeepAlive } = response;
@@ -88,9 +88,9 @@ export function deferContinue(raw: IncomingMessage, response: ServerResponse): v
 }
 
 /**
- * Sends 100 Continue after the answers to earlier requests on the connection. If the body has come by then, and the
- * answer is there, 100 is no longer needed. (Node would keep both until then, and send the 100 after the head of the
- * answer, as a part of its body.)
+ * Sends 100 Continue after the answers to earlier requests on the connection. It is skipped if the answer to this
+ * request has started by then. (Node would keep both, and send the 100 after the head of the answer, as a part of its
+ * body.)
  */
 function writeContinueInTurn(response: ServerResponse): void {
   if (response.socket !== null) {
@@ -127,8 +127,8 @@ export async function collectBody(request: FastifyRequest, maxBytes: number): Pr
 }
 
 /**
- * Resolves when the body is whole, or as much of it has arrived as its stream keeps unread (64 KiB), or it has failed,
- * which its reader learns. Throws as `collectBody` does, for what can be refused without reading.
+ * Resolves when the body is whole, when its stream has buffered as much as it can (64 KiB), or when the body has
+ * failed; its reader then gets the error. Throws as `collectBody` does for a body that can be refused unread.
  */
 export async function untilArrived({ raw }: Pick<FastifyRequest, 'raw'>, maxBytes: number): Promise<void> {
   beginReading(raw, maxBytes);
@@ -164,7 +164,7 @@ export async function* bodyChunks(request: FastifyRequest, maxBytes: number): As
   yield* guard === undefined ? whole : guarded(whole, guard);
 }
 
-/** Refuses what can be refused without reading, and sends 100 Continue if the client waits for it. */
+/** Refuses a body that can be refused unread. Sends 100 Continue if the client waits for it. */
 function beginReading(raw: IncomingMessage, maxBytes: number): void {
   if (Number(raw.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
   if (raw.readableEnded) {
@@ -191,7 +191,8 @@ function collectPlain(raw: IncomingMessage, maxBytes: number): Promise<Buffer> {
     }
     function onClose(): void {
       pace?.stop();
-      // Every request closes eventually; an unneeded error, with its stack, would cost more than all the rest.
+      // Every request closes in the end, and an error with its stack would cost more than all the rest: create one only
+      // if the body is incomplete.
       if (!raw.readableEnded) reject(new ClientGone());
     }
     const observe = observers.get(raw);
@@ -266,7 +267,7 @@ async function* bounded(chunks: AsyncIterable<Buffer>, maxBytes: number): AsyncG
   }
 }
 
-/** Passes the chunks on; those that make the body large, once the guard has resolved. */
+/** Passes the chunks on. The chunk that makes the body large waits for the guard. */
 async function* guarded(
   chunks: AsyncIterable<Buffer>,
   guard: () => Promise<void>,

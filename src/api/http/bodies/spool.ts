@@ -1,6 +1,6 @@
 /**
- * Keeps byte strings until they are read back: the first in memory, the others in a file without a name, which ends
- * with the process.
+ * Keeps byte strings until they are read back: the first ones in memory, the others in a file without a name, which
+ * disappears with the process.
  */
 import { randomUUID } from 'node:crypto';
 import { open, rm, type FileHandle } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { HttpError, noEffect } from '../answers/http-error.ts';
 /** How many bytes a spool keeps in memory. */
 const memoryBytesMax = 1024 * 1024;
 
-/** Written first, then read. Errors of the disk are HttpError `service_unavailable`. */
+/** Write all entries, then read them. Throws HttpError `service_unavailable` for errors of the disk. */
 export class Spool implements AsyncDisposable {
   readonly #folder: string;
   readonly #memoryBytesMax: number;
@@ -26,7 +26,7 @@ export class Spool implements AsyncDisposable {
     this.#memoryBytesMax = bytesMax;
   }
 
-  /** Adds an entry. Resolves before the next one is added. */
+  /** Adds an entry. The caller waits for it before it adds the next one. */
   async write(entry: Uint8Array): Promise<void> {
     if (this.#file === null && this.#memoryBytes + entry.length <= this.#memoryBytesMax) {
       this.#inMemory.push(entry);
@@ -43,7 +43,7 @@ export class Spool implements AsyncDisposable {
     this.#fileBytes += entry.length;
   }
 
-  /** The entries in the order in which they were added, once. */
+  /** The entries in the order in which they were added. They can be read once. */
   async *entries(): AsyncGenerator<Uint8Array, void, undefined> {
     while (this.#inMemory.length > 0) yield this.#inMemory.shift()!;
     let position = 0;
@@ -60,7 +60,7 @@ export class Spool implements AsyncDisposable {
   }
 }
 
-/** A file that has no name any more: the system removes it when it is closed, or the process ends. */
+/** A file without a name: the system removes it when it is closed or the process ends. */
 async function openNameless(folder: string): Promise<FileHandle> {
   const path = join(folder, `body-${randomUUID()}`);
   const file = await open(path, 'wx+', 0o600);
@@ -86,7 +86,7 @@ async function readWhole(file: FileHandle, length: number, position: number): Pr
 function unavailable(cause: unknown): HttpError {
   return new HttpError(
     'service_unavailable',
-    `There is no room to keep the body until it is whole. ${noEffect}`,
+    `The service cannot keep the body on its disk until it is whole. ${noEffect}`,
     {},
     { cause },
   );

@@ -1,4 +1,7 @@
-/** A block of a body as it is spooled until the body is whole: where its rows are, its profile, and the packed rows. */
+/**
+ * A block of a body as it is spooled until the body is whole: the segment of its rows, its profile, and the packed
+ * rows.
+ */
 import type { PackedBody } from '../../../language/events/event-codec.ts';
 import { decodeProfile, encodeProfile } from '../../../language/values/profile-codec.ts';
 import type { Profile } from '../../../language/values/profile.ts';

@@ -29,9 +29,9 @@ interface RowsWrite extends Omit<ReceiveRowsOptions, 'columns'> {
     members: Readonly<Record<string, unknown>> | null,
     rows: RowSource | null,
   ) => EventOf<'TableCreateRequested' | 'RowsAddRequested' | 'TableOverwriteRequested'>;
-  /** The schema of the table that the rows are for; null if that is new. */
+  /** The schema of the table that the rows are for; null for a new table. */
   readonly schema: TableSchema | null;
-  /** The status of success. */
+  /** The status of a successful answer. */
   readonly status: 200 | 201;
 }
 
@@ -88,7 +88,7 @@ export async function writeRows(
     ...options,
     columns: schema?.columns.map(({ id }) => id) ?? [],
   });
-  // Malformed requests are refused before anything is stored.
+  // Refuse a malformed request before anything is stored.
   const asked = received.isWhole ? command(received.members, received.hasRows ? { kind: 'none' } : null) : null;
   if (asked?.rows.kind === 'stash') dependencies.receiver.rateLimits?.take('imports', teamId, 1);
   const stored =

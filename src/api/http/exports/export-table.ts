@@ -1,4 +1,7 @@
-/** `GET /tables/{tableID}/export`: the rows of a table that meet a filter, as a file that is made while it is sent. */
+/**
+ * `GET /tables/{tableID}/export`: the rows of a table that meet a filter, as a file. The file is written while it is
+ * sent.
+ */
 import { pipeline, type Readable } from 'node:stream';
 import { create as contentDisposition } from 'content-disposition';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -31,14 +34,14 @@ const exportQuery = z.strictObject({
   format: z
     .enum(exportFormats, `must be one of ${exportFormats.join(', ')}`)
     .optional()
-    .meta({ description: 'The format of the file. Without it, `Accept` says which.' }),
+    .meta({ description: 'The format of the file. Without it, `Accept` decides.' }),
   delimiter: z
     .enum([...csvDelimiters, 'tab'], 'must be one of , ; | or tab')
     .optional()
-    .meta({ description: 'What stands between the cells of CSV; a comma if it is absent.' }),
+    .meta({ description: 'The separator of CSV cells; by default a comma.' }),
   excel: z.enum(['true', 'false'], 'must be true or false').optional().meta({
     description:
-      'Whether CSV is for people who open it in Excel: it begins with a byte order mark, and an apostrophe stands before each text that Excel would run as a formula.',
+      'Whether CSV is for Excel. If so, it begins with a byte order mark, and each text that Excel would run as a formula begins with an apostrophe.',
   }),
   ...whichRows,
 });
@@ -59,8 +62,8 @@ const operation: Operation = {
   tag: 'Rows',
   summary: 'Export rows',
   description:
-    'The rows of the table as a file: all of them, or those that meet a filter, at one version, which is in `ETag`. `$rowID` is its first column. JSON is a bare array, without `data`. ' +
-    'The file is made while it is sent: a connection that breaks off before its end means that some of it is missing.',
+    'All rows of the table as a file, or those that meet a filter. The file shows one version of the table, which `ETag` names. `$rowID` is the first column. JSON is a bare array, without `data`. ' +
+    'The service writes the file while it sends it: if the connection breaks off, the file is incomplete.',
   formatParameter: 'format',
   answers: {
     200: {
@@ -137,7 +140,7 @@ export function addExportRoutes(app: App, { engine, tables, shares }: ExportsRou
   );
 }
 
-/** How CSV is to be written. Throws HttpError for another format that is to be written so. */
+/** The form of the CSV. Throws HttpError if a parameter of CSV comes with another format. */
 function csvFormOf({ delimiter, excel }: z.infer<typeof exportQuery>, format: ExportFormat): CsvForm {
   for (const [name, value] of Object.entries({ delimiter, excel })) {
     if (value !== undefined && format !== 'csv')
@@ -146,7 +149,7 @@ function csvFormOf({ delimiter, excel }: z.infer<typeof exportQuery>, format: Ex
   return { delimiter: delimiter === 'tab' ? '\t' : (delimiter ?? plainCsv.delimiter), excel: excel === 'true' };
 }
 
-/** Takes what an export needs, until its response is closed. Returns the signal that it was. */
+/** Takes shares for an export until its response is closed. Returns a signal that aborts when it is closed. */
 async function takeShares(
   { exports, outgoingBytes }: Pick<Shares, 'exports' | 'outgoingBytes'>,
   reply: FastifyReply,
@@ -159,7 +162,7 @@ async function takeShares(
   return gone.signal;
 }
 
-/** Whether a file is compressed already, and no text. */
+/** Whether the format is binary and compressed already. */
 function isPacked(format: ExportFormat): boolean {
   return format === 'parquet' || format === 'xlsx';
 }
@@ -174,6 +177,6 @@ function compressed(
   const encoding = isPacked(format) ? null : chooseEncoding(request.raw.headers['accept-encoding']);
   if (encoding === null) return file;
   void reply.header('content-encoding', encoding);
-  // A failure of one ends the other, and with it the response.
+  // If one stream fails, `pipeline` ends the other one, and with it the response.
   return pipeline(file, compressStream(encoding), () => undefined);
 }

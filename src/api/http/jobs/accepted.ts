@@ -5,11 +5,11 @@ import { jsonContent, linksTo, type Answer, type Link } from '../openapi/operati
 export const jobId = z.string().meta({ description: 'The ID of the job.' });
 export const exampleJobId = 'AgEFAZnC9G0eejCMVR8KKzxNXgGZwvRtHnownFUfCis8TV4BmcL0bR4AAAAAAGSp0kMhSVPc0NAVm3oQ';
 
-/** From an answer of 202. */
+/** For an answer of 202. */
 const jobLinks: readonly Link[] = linksTo(['getJob', 'getJobProgress'], { jobID: '$response.body#/data/jobID' });
 
 export const accepted = {
-  description: 'The request goes on as a job. `Location` is where to ask for it.',
+  description: 'The request continues as a job. `Location` is the URL of the job.',
   headers: ['Location', 'Retry-After'],
   headersAtTimes: ['Tablog-Short-Lines', 'Tablog-Notes'],
   body: jsonContent(z.strictObject({ data: z.strictObject({ jobID: jobId }) }), {

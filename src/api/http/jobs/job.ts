@@ -1,5 +1,6 @@
 /**
- * `/jobs/{jobID}`: the state of a request that was answered 202, or 503 with a job's ID (spec 4.7); and its progress.
+ * `/jobs/{jobID}`: the state of a request that was answered with 202, or with 503 and the ID of a job (spec 4.7); and
+ * its progress.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -27,9 +28,13 @@ export const jobProgress = z
   .strictObject({
     phase: z.enum(['waiting', 'done', 'failed']),
     rowsDone: z.int().min(0),
-    rowsTotal: z.int().min(0).nullable().meta({ description: 'Null where it is not known yet.' }),
+    rowsTotal: z.int().min(0).nullable().meta({ description: 'Null while it is unknown.' }),
     eventsAhead: z.int().min(0).optional(),
-    cellsDropped: z.int().min(0).optional().meta({ description: 'What `Tablog-Dropped-Cells` would have said.' }),
+    cellsDropped: z
+      .int()
+      .min(0)
+      .optional()
+      .meta({ description: 'The value that `Tablog-Dropped-Cells` would have had.' }),
   })
   .meta({ id: 'JobProgress' });
 
@@ -60,15 +65,15 @@ const result = z
     z.strictObject({ rowIDs: rowIds }),
     z.strictObject({
       uploadID: z.string(),
-      uploadLocation: z
-        .string()
-        .optional()
-        .meta({ description: 'Not for a token that is for reading only, or for another app than the upload.' }),
+      uploadLocation: z.string().optional().meta({
+        description:
+          'Left out for a token that may only read, or that is limited to another app than that of the upload.',
+      }),
     }),
     z.strictObject({ url: z.string() }),
     nothing,
   ])
-  .meta({ description: 'What the request would have been answered in `data`.' });
+  .meta({ description: 'The `data` that the answer to the request would have had.' });
 
 const job = z
   .union([
@@ -83,11 +88,11 @@ const getOperation: Operation = {
   tag: 'Jobs',
   path: jobPath,
   summary: 'Get a job',
-  description: "What has become of a request that was answered with a job's ID. Jobs are known for 7 days.",
+  description: 'The state of a request that was answered with the ID of a job. The service keeps jobs for 7 days.',
   answers: {
     200: {
       headersAtTimes: ['Retry-After'],
-      description: 'The job. While it runs, `Retry-After` says when to ask again.',
+      description: 'The job. While it is running, `Retry-After` says when to ask again.',
       body: jsonContent(z.strictObject({ data: job }), {
         running: { data: { status: 'running' } },
         succeeded: { data: { status: 'succeeded', result: { rowIDs: examples.rowIds } } },
@@ -106,8 +111,8 @@ const progressOperation: Operation = {
   path: jobPath,
   summary: 'Get the progress of a job',
   description:
-    'How many rows of the request have taken effect: none or all of them. `eventsAhead` counts the requests of its part ' +
-    'of the log that are still to be decided.',
+    'How many rows of the request have taken effect: none or all of them. `eventsAhead` counts the events ' +
+    'in its part of the log that are still to be decided.',
   answers: {
     200: {
       headersAtTimes: ['Retry-After'],
@@ -152,7 +157,7 @@ export function addSingleJobRoutes(app: App, { jobs, rows, uploads, uploadAnswer
   );
 }
 
-/** Finds the job, and does what all job routes have in common. */
+/** Finds the job and sets the headers that all job routes have in common. */
 function answerJob(jobs: Jobs, answer: Answer) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { jobID } = request.params as { readonly jobID: string };
@@ -164,7 +169,10 @@ function answerJob(jobs: Jobs, answer: Answer) {
   };
 }
 
-/** The upload location is only for tokens that could have created the upload: it allows writing without a token. */
+/**
+ * Whether to show the upload location. It allows writing without a token, so only tokens that could have created the
+ * upload may see it.
+ */
 async function maySendTo(
   uploads: UploadQueries,
   { id }: UploadResult,

@@ -1,4 +1,4 @@
-/** `/jobs`: the list of jobs, which is ours, not the spec's. */
+/** `/jobs`: the list of jobs. The specification does not have it. */
 import { z } from 'zod';
 import type { TableQueries } from '../../../../projections/tables/tables.queries.ts';
 import { readPage } from '../answers/read-page.ts';
@@ -17,22 +17,22 @@ interface JobsRouteDependencies extends JobDependencies {
   readonly shares: Pick<Shares, 'pages' | 'outgoingBytes'>;
 }
 
-/** How many jobs a page has at most, and the bytes of JSON that a job with a long refusal takes. */
+/** Maximum of jobs in a page, and of bytes of JSON for one job (with a long refusal). */
 const pageJobsMax = 1000;
 const jobBytesMax = 4096;
 
 const listedJob = z
   .strictObject({
     id: jobId,
-    operation: z.string().meta({ description: 'The operation that was asked for, by its `operationId`.' }),
-    created: z.iso.datetime().meta({ description: 'When it was asked for.' }),
-    tableID: tableId
-      .nullable()
-      .meta({ description: 'The table that it is about, or has created; null if there is none, or not any more.' }),
+    operation: z.string().meta({ description: 'The `operationId` of the request.' }),
+    created: z.iso.datetime().meta({ description: 'When the service received the request.' }),
+    tableID: tableId.nullable().meta({
+      description: 'The table that the job changes or has created; null if there is none, or it was deleted.',
+    }),
     stashID: z
       .string()
       .nullable()
-      .meta({ description: 'The stash whose rows are imported, or that is written to; null if there is none.' }),
+      .meta({ description: 'The stash that the job imports from or writes to; null if there is none.' }),
     status: z.enum(['running', 'succeeded', 'failed']),
     error: z.strictObject({ message: z.string() }).optional().meta({ description: 'Why it failed.' }),
     progress: jobProgress,
@@ -44,12 +44,12 @@ const operation: Operation = {
   tag: 'Jobs',
   summary: 'List jobs',
   description:
-    "A page of the team's jobs of the last 7 days, newest first: 1,000 unless fewer are asked for. A request is among them once it was answered with " +
-    'the ID of a job. What it would have been answered is at `GET /jobs/{jobID}`. The token of an app sees what tokens of that app asked for. A page may ' +
-    'have fewer jobs than were asked for while it has a `continuation`.',
+    "A page of the team's jobs of the last 7 days, newest first: 1,000 unless fewer are asked for. The list has each request that was answered with " +
+    'the ID of a job. `GET /jobs/{jobID}` has its result. The token of an app sees the jobs of tokens of that app. A page may ' +
+    'have fewer jobs than `limit` although it has a `continuation`.',
   answers: {
     200: {
-      description: 'Jobs, and where to go on.',
+      description: 'Jobs, and the continuation.',
       body: jsonContent(z.strictObject({ data: z.array(listedJob), continuation }), {
         'an import of a stash, and what could not be added': {
           data: [
@@ -95,7 +95,7 @@ function addListJobs(app: App, { jobs, tables, shares }: JobsRouteDependencies):
       const { page, outgoing } = await readPage(shares, reply, limit * jobBytesMax, () =>
         jobs.list(teamId, { appId, after, limit }),
       );
-      // A request may have named a table that is not there, or of another team.
+      // A request may have named a table that does not exist, or that belongs to another team.
       const known = await tables.idsAmong(
         teamId,
         page.jobs.flatMap((listed) => tableOf(listed) ?? []),
@@ -110,12 +110,15 @@ function addListJobs(app: App, { jobs, tables, shares }: JobsRouteDependencies):
   );
 }
 
-/** The table that a job is about. One created under an Idempotency-Key has the ID that the first try gave it. */
+/**
+ * The table that a job changes or creates. With an Idempotency-Key, a created table has the ID that the first try gave
+ * it.
+ */
 function tableOf({ note, state }: ListedJob): string | null {
   return (state.status === 'succeeded' ? state.result.tableId : undefined) ?? note.tableId;
 }
 
-/** A job in a list. `known`: the tables that are there. */
+/** A job in a list. `known`: the IDs of the tables that exist. */
 function present(jobs: Jobs, listed: ListedJob, known: ReadonlySet<string>): object {
   const {
     note: { jobId, operation, stashId },

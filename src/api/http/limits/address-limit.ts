@@ -1,5 +1,5 @@
 /**
- * Limits by the address of the client, for all that no team answers for (docs/reference/rate-limits.md): refused
+ * Limits by the address of the client, for requests that no team pays for (docs/reference/rate-limits.md): refused
  * tokens, preflights of browsers, other requests without a token, and new connections. Counted in the memory of this
  * process.
  */
@@ -11,18 +11,18 @@ import { networkOf } from './network-of.ts';
 import { RefilledLimit } from './refilled-limit.ts';
 
 /**
- * How long the answer to a client beyond its limit is held back, in milliseconds: else it takes all the time that the
- * process has.
+ * How long an answer to a client beyond its limit is held back, in milliseconds. Without the delay such a client could
+ * take all the time of the process.
  */
 const heldMs = 1000;
 /**
- * A page sends a preflight for each URL, and all pages behind one address share a limit; they are answered without a
- * look-up.
+ * How many preflights a client may send for each refusal it may get. A page sends a preflight for each URL, and all
+ * pages behind one address share a limit. Preflights are answered without a look-up.
  */
 const preflightsPerRefusal = 10;
 /**
- * How many answers are held back at once. A request takes some memory; beyond, answers are given at once, and end their
- * connection.
+ * Maximum of answers that are held back at once, because each takes memory. Further answers are sent at once, and close
+ * their connection.
  */
 const heldMax = 1000;
 
@@ -32,7 +32,7 @@ interface LimitSettings {
   readonly RATE_LIMIT_WINDOW_MS: number;
 }
 
-/** The most requests of each kind in a window, by the settings. */
+/** Maximum of requests of each kind in a window, from the settings. */
 const maxima: Readonly<Record<AddressLimitName, (settings: LimitSettings) => number>> = {
   refusals: ({ RATE_LIMIT_REFUSALS }) => RATE_LIMIT_REFUSALS,
   preflights: ({ RATE_LIMIT_REFUSALS }) => RATE_LIMIT_REFUSALS * preflightsPerRefusal,
@@ -52,7 +52,7 @@ export class AddressLimit {
     this.#observer = observer;
   }
 
-  /** Null if the settings turn it off. */
+  /** Null if the settings turn this limit off. */
   static of(
     name: AddressLimitName,
     settings: LimitSettings,
@@ -70,14 +70,17 @@ export class AddressLimit {
   }
 
   /**
-   * Counts a refused request. Resolves to the error for it: the given one, or, a moment later, `rate_limited` if there
-   * were too many.
+   * Counts a refused request. Resolves with the given error, or with `rate_limited`, after a delay, if there were too
+   * many.
    */
   async refuse(request: Pick<FastifyRequest, 'ip'>, error: HttpError): Promise<HttpError> {
     return (await this.count(request)) ?? error;
   }
 
-  /** Counts a request. Null, or, if there were too many, a promise of `rate_limited` that resolves a moment later. */
+  /**
+   * Counts a request. Returns null, or, if there were too many, a promise of `rate_limited` that resolves after a
+   * delay.
+   */
   count(request: Pick<FastifyRequest, 'ip'>): Promise<HttpError> | null {
     const refusal = this.#limit.take(networkOf(request.ip));
     return refusal === null ? null : this.#refuse(new HttpError('rate_limited', refusal.message, refusal.headers));

@@ -1,6 +1,6 @@
 /**
- * The free space that the disks of this process keep: below it, requests that store much are refused, and far below it
- * all writes (docs/reference/limits.md).
+ * The free space that the disks of this process must keep. Below it, the service refuses requests that store much; far
+ * below it, all writes (docs/reference/limits.md).
  */
 import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,24 +14,24 @@ import { turnAwayLater, TurnedAway } from '../submit/turned-away.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the route stores bytes, or lets a client store some, however small its own body is. */
+    /** Whether the route stores bytes, or allows a client to store some, even if its own body is small. */
     storesBytes?: boolean;
   }
 }
 
-/** How long a look at the disks holds, in milliseconds. */
+/** How long the measured free space is reused, in milliseconds. */
 const lookInterval = 1000;
-/** Room is made by people and maintenance, not within a second. */
+/** People and maintenance free space, which takes longer than a second. */
 const retryAfterSeconds = 10;
 
-/** Small writes stop when the disk of the embedded Postgres has less free than this part of `freeMin`. */
+/** Small writes stop when the disk of the embedded Postgres has less free than this fraction of `freeMin`. */
 const lastPart = 1 / 4;
 
-/** Methods whose requests store nothing, whatever their bodies are. */
+/** Methods whose requests store nothing. */
 const storesNothing: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE']);
 
 /**
- * A folder on a disk that must not fill up; `postgres`: the data of the embedded Postgres; `spool`: large bodies while
+ * A folder on a disk that must not fill up. `postgres`: the data of the embedded Postgres. `spool`: large bodies while
  * they arrive.
  */
 export interface WatchedFolder {
@@ -68,14 +68,14 @@ interface DiskFloorOptions {
   readonly logger: Pick<FastifyBaseLogger, 'error' | 'warn' | 'info'>;
 }
 
-/** The free bytes of each folder whose disk can be asked. */
+/** The free bytes of each folder. Folders whose disk could not be measured are missing. */
 type FreeBytes = ReadonlyMap<WatchedFolder['name'], number>;
 
 export class DiskFloor {
   readonly #options: DiskFloorOptions;
   #free: Promise<FreeBytes> = Promise.resolve(new Map());
   #lookedAt = -Infinity;
-  /** The device of each folder that could be asked. */
+  /** The device of each measured folder. */
   #devices: ReadonlyMap<WatchedFolder['name'], number> = new Map();
   #isLow = false;
   #isLast = false;
@@ -84,7 +84,7 @@ export class DiskFloor {
     this.#options = options;
   }
 
-  /** What is free, as seen within the last second. */
+  /** The free space, measured within the last second. */
   free(): Promise<FreeBytes> {
     if (performance.now() - this.#lookedAt >= lookInterval) {
       this.#lookedAt = performance.now();
@@ -94,7 +94,7 @@ export class DiskFloor {
   }
 
   /**
-   * The disks that teams fill, with what is left above the floor at which all writes stop. Folders of one device are
+   * The disks that teams fill, each with its space above the floor at which all writes stop. Folders on one device are
    * one disk.
    */
   async rooms(): Promise<DiskRoom[]> {
@@ -114,16 +114,16 @@ export class DiskFloor {
   }
 
   /**
-   * Turns away requests to all routes of the app that come with large bodies, or to routes that store bytes; when
-   * hardly anything is left, all writes that add something. A command with an Idempotency-Key goes on as far as the
-   * look for the outcome of an earlier try.
+   * Turns away requests with large bodies on all routes, and all requests on routes that store bytes. When hardly any
+   * space is left, turns away all writes that add something. A command with an Idempotency-Key still looks for the
+   * outcome of an earlier try first.
    */
   addTo(app: App): void {
     const keepsTables = this.#options.folders.some(({ name }) => name === 'postgres');
     app.addHook('preHandler', (request, _reply, done) => {
       const { headers } = request.raw;
       const { storesBytes, operation } = request.routeOptions.config;
-      // Queries and what operators do are no commands.
+      // Queries and requests of operators are not commands.
       const isCommand = operation !== undefined && operation.isCommand !== false;
       const require = async (hasRoom: Promise<void>): Promise<void> => {
         try {
@@ -168,7 +168,7 @@ export class DiskFloor {
     const devices = new Map<WatchedFolder['name'], number>();
     await Promise.all(
       this.#options.folders.map(async ({ name, path }) => {
-        // A folder that cannot be asked fails where it is used.
+        // If a folder cannot be measured, the code that uses it reports the error.
         const [found, folder] = await Promise.all([statfs(path), stat(path)]).catch(() => [null, null]);
         if (found === null || folder === null) return;
         free.set(name, found.bavail * found.bsize);
@@ -180,7 +180,7 @@ export class DiskFloor {
     return free;
   }
 
-  /** One line each time that a floor is passed. */
+  /** Logs one line each time that a floor is crossed. */
   #tell(free: FreeBytes): void {
     const isLow = this.#isBelow(free);
     const isLast = isFull(free, this.#lastMin);
@@ -193,17 +193,28 @@ export class DiskFloor {
     if (isLow !== this.#isLow) {
       this.#isLow = isLow;
       if (isLow)
-        logger.warn(details, 'a disk has less free than DISK_FREE_MIN: large bodies, chunks and uploads are refused');
-      else logger.info(details, 'the disks have DISK_FREE_MIN free again: nothing is refused for it');
+        logger.warn(
+          details,
+          'a disk has less free space than DISK_FREE_MIN: large bodies, chunks and uploads are refused',
+        );
+      else
+        logger.info(
+          details,
+          'all disks have DISK_FREE_MIN of free space again: large bodies, chunks and uploads are accepted',
+        );
     }
     if (isLast === this.#isLast) return;
     this.#isLast = isLast;
     if (isLast)
       logger.error(
         details,
-        'the disk of Postgres has less free than a quarter of DISK_FREE_MIN: all writes but deletions are refused',
+        'the disk of Postgres has less free space than a quarter of DISK_FREE_MIN: all writes but deletions are refused',
       );
-    else logger.info(details, 'the disk of Postgres has a quarter of DISK_FREE_MIN free again: small writes go on');
+    else
+      logger.info(
+        details,
+        'the disk of Postgres has a quarter of DISK_FREE_MIN of free space again: small writes are accepted',
+      );
   }
 
   #isBelow(free: FreeBytes): boolean {
@@ -211,7 +222,7 @@ export class DiskFloor {
   }
 }
 
-/** Only there do small writes store anything. */
+/** Whether the disk of the embedded Postgres is below `min`. Small writes store something only there. */
 function isFull(free: FreeBytes, min: number): boolean {
   return (free.get('postgres') ?? Infinity) < min;
 }

@@ -1,10 +1,10 @@
 /**
- * Shares out what a process has of something, such as bytes of memory or places for work, so that no team takes it from
- * the others: who finds none left waits first, and is refused after a while.
+ * Shares a resource of the process among teams, such as bytes of memory or places for work, so that no team takes it
+ * from the others. A request that finds nothing left waits, and is refused after a while.
  */
 import { HttpError, noEffect } from '../answers/http-error.ts';
 
-/** What is shared out (docs/reference/limits.md). */
+/** The resources that are shared (docs/reference/limits.md). */
 export const shareNames = [
   'bodies',
   'pages',
@@ -17,22 +17,20 @@ export const shareNames = [
 ] as const;
 export type ShareName = (typeof shareNames)[number];
 
-/** Why a request was refused: its team had used up its share, or the teams together all there is. */
+/** Why a request was refused: its team has used up its share, or all teams together have used up everything. */
 export type RefusedBy = 'team' | 'process';
 
 export interface FairSharesOptions {
   readonly name: ShareName;
   /** How many units there are. */
   readonly capacity: number;
-  /**
-   * Between whom the units are shared: teams, unless it says otherwise. The comments below say `team` for all of them.
-   */
+  /** Who shares the units; teams by default. The comments below say `team` for all of them. */
   readonly holder?: 'team' | 'upload' | 'team or client address';
-  /** The most units that one of them holds; by default as many as its share allows. */
+  /** Maximum of units that one team holds; by default as many as its share allows. */
   readonly eachAtMost?: number;
-  /** The same while several of them take some. */
+  /** Maximum of units that one team holds while several teams take units. */
   readonly eachWhenShared?: number;
-  /** How many units only a team takes that holds none; by default none. */
+  /** How many units only a team that holds none may take; by default none. */
   readonly kept?: number;
   /** How long a request waits for its units, in milliseconds. */
   readonly waitMs: number;
@@ -40,21 +38,21 @@ export interface FairSharesOptions {
   readonly onRefused: (name: ShareName, by: RefusedBy) => void;
 }
 
-/** Who holds units for as long as a client sends or reads. */
+/** Holds units for as long as a client sends or reads. */
 interface SlowHolder {
   /** Whether its client is slow (slow-clients.ts). */
   readonly isSlow: () => boolean;
-  /** Ends what holds the units, so that they are given back soon. Called once at most. */
+  /** Ends the work that holds the units, so that they are released soon. Called at most once. */
   readonly end: () => void;
 }
 
 /** The units that a request holds. */
 export interface Share {
-  /** Has the request ended if it is slow while teams that hold nothing find no units. */
+  /** Allows to end this request if it is slow while teams that hold nothing find no units. */
   mayBeEnded(holder: SlowHolder): void;
-  /** Gives back all but so many units. */
+  /** Releases all but `units` units. */
   shrink(units: number): void;
-  /** Gives back all units. May be called again. */
+  /** Releases all units. May be called again. */
   release(): void;
 }
 
@@ -70,30 +68,30 @@ interface Waiter {
   readonly enter: () => void;
 }
 
-/** How long a share counts as taken by several, in milliseconds. */
+/** How long a resource counts as shared after two teams have taken units, in milliseconds. */
 const sharedFor = 1000;
 
-/** How often slow clients are looked for while somebody waits, in milliseconds. */
+/** Interval between checks for slow clients while a request waits, in milliseconds. */
 const relieveMs = 500;
 
 /**
- * A team takes units only while it then holds no more than are left. So one team alone gets at most a half, two get at
- * most three quarters together, and however long these keep theirs, the next team finds some. A team that holds nothing
- * takes whatever is left; `kept` units are for such teams. If many teams hold all units, and some team that holds
- * nothing waits, those whose clients are slow lose theirs.
+ * A team gets more units only if it then holds no more than remain free. So one team alone gets at most a half, two
+ * teams get at most three quarters together, and the next team finds some, however long the others keep theirs. A team
+ * that holds nothing may take all free units; `kept` units are for such teams. If many teams hold all units, and a team
+ * that holds nothing waits, requests of slow clients lose their units.
  */
 export class FairShares {
   readonly #options: FairSharesOptions;
-  /** What each team holds; teams that hold nothing are left out. */
+  /** The units that each team holds. Teams that hold none are left out. */
   readonly #held = new Map<string, number>();
   readonly #waiting = new Map<string, Waiter[]>();
-  /** Those that may be ended. */
+  /** The holdings that may be ended. */
   readonly #holdings = new Set<Holding>();
-  /** Runs while somebody waits. */
+  /** Runs while a request waits. */
   #relief: NodeJS.Timeout | null = null;
   #used = 0;
   #arrivals = 0;
-  /** Which team asked last, and when another one than before did. */
+  /** The team that asked last, and when the asking team last changed. */
   #asked: string | null = null;
   #sharedAt = -Infinity;
 
@@ -114,7 +112,7 @@ export class FairShares {
     return this.#used;
   }
 
-  /** Does some work while it holds units. Rejects as `take` does. */
+  /** Holds units while it does some work. Rejects as `take` does. */
   async run<T>(team: string, work: () => Promise<T>, units = 1): Promise<T> {
     const share = await this.take(team, units);
     try {
@@ -125,8 +123,9 @@ export class FairShares {
   }
 
   /**
-   * Takes units, at once if they are there; more than there are at all count as all. Rejects with HttpError if they are
-   * not there in time: `rate_limited` if the team itself holds most, else `service_unavailable`.
+   * Takes units, at once if they are free. A request for more than `capacity` takes all units. Rejects with HttpError
+   * if the units do not become free in time: `rate_limited` if the team itself holds most, otherwise
+   * `service_unavailable`.
    */
   take(team: string, asked: number): Share | Promise<Share> {
     const units = Math.min(asked, this.#options.capacity);
@@ -166,7 +165,7 @@ export class FairShares {
     return { mayBeEnded, shrink, release: () => shrink(0) };
   }
 
-  /** Ends slow holders, of the team first that holds most, until those teams find room that wait and hold nothing. */
+  /** Ends slow holders, those of the team that holds most first, until waiting teams that hold nothing find room. */
   #relieve(): void {
     let missing = this.#used - this.#options.capacity;
     for (const [team, [first]] of this.#waiting) if (!this.#held.has(team)) missing += first!.units;
@@ -190,7 +189,7 @@ export class FairShares {
     for (let next = this.#next(); next !== null; next = this.#next()) next.enter();
   }
 
-  /** The request that waits longest, of the first ones of all teams that there is room for. */
+  /** Of the first waiter of each team for whom there is room, the one that waits longest. */
   #next(): Waiter | null {
     let next: Waiter | null = null;
     for (const [team, [first]] of this.#waiting) {
@@ -233,7 +232,7 @@ export class FairShares {
     const isOwn = held > 0 && [...this.#held.values()].every((others) => others <= held);
     onRefused(name, isOwn ? 'team' : 'process');
     if (!isOwn) return new HttpError('service_unavailable', `The service is too busy. ${noEffect}`);
-    const message = `The ${holder} has so many requests under way that this one found no room in ${waitMs / 1000} s (${name}). ${noEffect}`;
+    const message = `The ${holder} has too many requests in progress: this one found no room in ${waitMs / 1000} s (${name}). ${noEffect}`;
     return new HttpError('rate_limited', message);
   }
 }

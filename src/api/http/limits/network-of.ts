@@ -1,12 +1,12 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** Clients whose connections have ended, or of which a proxy says no address. */
+/** Stands for clients whose connection has ended, or whose proxy names no address. */
 const unknown = 'unknown';
 
 /**
  * The network of a client: its IPv4 address, or the first 64 bits of its IPv6 address, because one customer usually has
- * them all. An IPv4 address within IPv6 (`::ffff:10.0.0.1`) is that IPv4 address. A port, which some proxies add, is
- * left out. Texts that are no address share one network.
+ * all addresses behind them. An IPv4 address within IPv6 (`::ffff:10.0.0.1`) is that IPv4 address. A port, which some
+ * proxies add, is left out. All texts that are no address share one network.
  */
 export function networkOf(address: string | undefined): string {
   if (address === undefined) return unknown;
@@ -26,7 +26,7 @@ export function networkOf(address: string | undefined): string {
     .join(':')}::/64`;
 }
 
-/** An IPv4 address at the end stands for two groups. */
+/** The 16-bit groups of a part of an IPv6 address. An IPv4 address at its end counts as two groups. */
 function groupsOf(text: string): number[] {
   if (text === '') return [];
   return text.split(':').flatMap((group) => (group.includes('.') ? [0, 0] : [Number.parseInt(group, 16)]));

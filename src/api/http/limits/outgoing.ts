@@ -5,9 +5,9 @@ import type { FairShares, Share } from './fair-shares.ts';
 import { whileOthersWait } from './slow-clients.ts';
 
 /**
- * Takes bytes of what is on its way out, for an answer to a team or client address, until its response is closed: sent
- * or cut off. Rejects as `FairShares.take` does, and with ClientGone if the client did not wait for them. While other
- * teams find none, a client that reads slowly is cut off.
+ * Takes bytes of the outgoing share for an answer to a team or client address, until its response is closed: sent or
+ * cut off. Rejects as `FairShares.take` does, and with ClientGone if the client has disconnected while it waited. While
+ * other teams wait for bytes, a client that reads slowly is cut off.
  */
 export async function takeOutgoing(
   outgoingBytes: FairShares,
@@ -32,7 +32,7 @@ export async function takeOutgoing(
     end: () => void socket.destroy(),
   });
   raw.once('close', release);
-  // A response that is behind another one on its connection does not learn that the connection was closed.
+  // A response that waits behind another one on its connection gets no `close` when the connection closes.
   socket.once('close', release);
   return share;
 }

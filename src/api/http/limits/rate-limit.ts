@@ -15,7 +15,7 @@ export interface RateLimitRefusal {
   readonly headers: { readonly 'retry-after': string };
 }
 
-/** Windows are kept for this many teams, the most recently used. */
+/** Maximum of teams whose windows are kept: the most recently used ones. */
 const teamsMax = 100_000;
 
 /** A limit for each team: units in a window that begins with the first use. */
@@ -26,7 +26,7 @@ export class RateLimit {
   readonly #windowMs: number;
   readonly #windows = largeLruCache<string, Window>(teamsMax);
 
-  /** @param max the most units in a window */
+  /** @param max maximum of units in a window */
   constructor(name: LimitName, max: number, windowMs: number) {
     this.name = name;
     this.#max = max;
@@ -34,7 +34,7 @@ export class RateLimit {
   }
 
   /**
-   * Counts units before they are used. If fewer are left it counts none, and returns the refusal; but an unused window
+   * Counts units before they are used. If fewer are left, counts none and returns the refusal. But an unused window
    * takes any number, so that no request is too large for ever.
    */
   take(teamId: string, units: number): RateLimitRefusal | null {
@@ -75,7 +75,7 @@ export class RateLimit {
     const { max, seconds } = this.policy;
     const { units, seconds: wait } = this.left(teamId);
     return {
-      message: `The limit of the team is ${max} ${this.name} in ${seconds} s. For the next ${wait} s ${units} of them are left.`,
+      message: `The team is limited to ${max} ${this.name} in ${seconds} s. It has ${units} left for the next ${wait} s.`,
       headers: { 'retry-after': String(wait) },
     };
   }

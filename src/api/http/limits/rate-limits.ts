@@ -1,7 +1,7 @@
 /**
  * Rate limits per team and time window: of requests, rows written, bytes of bodies, and imports
- * (docs/reference/rate-limits.md). Counted in the memory of this process. Every answer says what is left, in the fields
- * `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10.
+ * (docs/reference/rate-limits.md). Counted in the memory of this process. Every answer has the remaining units in the
+ * fields `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10.
  */
 import type { FastifyRequest } from 'fastify';
 import { serializeList, type Item } from 'structured-headers';
@@ -25,12 +25,12 @@ const settings = {
   imports: 'RATE_LIMIT_IMPORTS',
 } as const satisfies Record<TeamLimitName, string>;
 
-/** The settings of the limits of a team; absent: there is no such limit. */
+/** The settings of the limits of a team. An absent setting means no limit. */
 type LimitSettings = { readonly [S in (typeof settings)[TeamLimitName]]?: number | undefined } & {
   readonly RATE_LIMIT_WINDOW_MS: number;
 };
 
-/** A limit of a team: the most units in a window, how many are left, and for how many more seconds. */
+/** A limit of a team: units in a window, units that are left, and in how many seconds the window ends. */
 interface LimitStanding {
   readonly name: TeamLimitName;
   readonly max: number;
@@ -41,7 +41,7 @@ interface LimitStanding {
 
 /** The configured limits, applied to requests. */
 export class RateLimits {
-  /** In the order of the headers; without those that are not set. */
+  /** In the order of the headers. Limits that are not set are missing. */
   readonly #limits: ReadonlyMap<TeamLimitName, RateLimit>;
   readonly #observer: Pick<RequestObserver, 'rateLimited'>;
 
@@ -59,7 +59,7 @@ export class RateLimits {
     return limits.length === 0 ? null : new RateLimits(new Map(limits), observer);
   }
 
-  /** Counts every authenticated request, and its body as it is read, and adds the rate limit headers to its answer. */
+  /** Counts every authenticated request, and its body while it is read. Adds the rate limit headers to each answer. */
   addTo(app: App): void {
     app.addHook('preParsing', (request, reply, _payload, done) => {
       const teamId = teamOf(request);
@@ -83,8 +83,8 @@ export class RateLimits {
   }
 
   /**
-   * Counts the bytes of a body for a team as they arrive. If fewer are left than come first, reading the body fails
-   * with HttpError `rate_limited`; once it has begun it is accepted whole.
+   * Counts the bytes of a body for a team as they arrive. If the first part has more bytes than are left, reading the
+   * body fails with HttpError `rate_limited`. Later parts are always accepted.
    */
   countBody(teamId: string, { raw }: Pick<FastifyRequest, 'raw'>): void {
     if (!this.#limits.has('bytes')) return;
@@ -102,7 +102,7 @@ export class RateLimits {
     if (refusal !== null) throw new HttpError('rate_limited', refusal.message, refusal.headers);
   }
 
-  /** What is left to a team of each limit, in this process. */
+  /** The standing of each limit of a team, in this process. */
   standings(teamId: string): readonly LimitStanding[] {
     return [...this.#limits].map(([name, limit]) => {
       const {
@@ -114,8 +114,7 @@ export class RateLimits {
   }
 
   /**
-   * Counts units of something that can no longer be refused, such as further rows of a body of which some are in the
-   * log already.
+   * Counts units that can no longer be refused, such as later rows of a body whose first rows are in the log already.
    */
   count(name: TeamLimitName, teamId: string, units: number): void {
     this.#limits.get(name)?.count(teamId, units);
@@ -128,7 +127,10 @@ export class RateLimits {
   }
 }
 
-/** There is no team without a valid token: on public routes, unknown paths, and for refused tokens. */
+/**
+ * The team of a request. A request without a valid token has none: on a public route, on an unknown path, or with a
+ * refused token.
+ */
 function teamOf(request: FastifyRequest): string | undefined {
   return (request as Partial<Pick<FastifyRequest, 'principal'>>).principal?.teamId;
 }
@@ -150,7 +152,10 @@ function formatPolicies(limits: readonly RateLimit[]): string {
   );
 }
 
-/** The quota unit of a limit; null for requests, which are the default. The draft has a name for bytes of bodies. */
+/**
+ * The quota unit of a limit. Null for requests, which are the default; for bytes of bodies, the name that the draft
+ * gives them.
+ */
 function unitOf(name: LimitName): string | null {
   if (name === 'requests') return null;
   return name === 'bytes' ? 'content-bytes' : name;

@@ -1,19 +1,21 @@
 /**
- * One limit for each client network, refilled steadily: a flood gets its units once, and from then on as few as come
- * back, with no burst at the begin of a window.
+ * One limit for each client network, refilled steadily. A flood gets all units once, and then only as many as come
+ * back; no window begins with a new burst.
  */
 import { largeLruCache } from '../../large-lru-cache.ts';
 import type { RateLimitRefusal } from './rate-limit.ts';
 
-/** What a network has left. */
+/** The units that a network has left. */
 interface Left {
   /** Below 0 if units were counted that could not be refused. */
   units: number;
-  /** When that was so, in milliseconds of `performance.now()`. */
+  /** When it had these units, in milliseconds of `performance.now()`. */
   at: number;
 }
 
-/** The networks that are kept, the most recently used. One that is dropped has all its units again. */
+/**
+ * Maximum of networks that are kept: the most recently used ones. A network that was dropped has all its units again.
+ */
 const networksMax = 100_000;
 
 export class RefilledLimit {
@@ -24,7 +26,7 @@ export class RefilledLimit {
 
   /**
    * @param what the units, in words for the message
-   * @param max the most units at once
+   * @param max maximum of units at once
    * @param windowMs how long it takes until `max` units have come back, in milliseconds
    */
   constructor(what: string, max: number, windowMs: number) {
@@ -40,7 +42,7 @@ export class RefilledLimit {
     return null;
   }
 
-  /** Counts units that can no longer be refused. A network owes at most as many as it may have. */
+  /** Counts units that can no longer be refused. The debt of a network is at most `max`. */
   count(network: string, units: number): void {
     const now = performance.now();
     this.#left.set(network, {
@@ -65,7 +67,7 @@ export class RefilledLimit {
     // Rounded up, so that a client that waits this long has waited long enough.
     const wait = Math.max(1, Math.ceil((missing * this.#windowMs) / this.#max / 1000));
     return {
-      message: `The limit of the client address is ${this.#max} ${this.#what} in ${Math.ceil(this.#windowMs / 1000)} s. The next one is possible in ${wait} s.`,
+      message: `The client address is limited to ${this.#max} ${this.#what} in ${Math.ceil(this.#windowMs / 1000)} s. Try again in ${wait} s.`,
       headers: { 'retry-after': String(wait) },
     };
   }

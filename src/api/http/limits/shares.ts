@@ -1,4 +1,4 @@
-/** What the requests of a process share out among teams (docs/reference/limits.md). */
+/** The resources of a process that requests of several teams share (docs/reference/limits.md). */
 import { scansAtOnce } from '../../../storage/database/database.ts';
 import { FairShares, type FairSharesOptions, type ShareName } from './fair-shares.ts';
 
@@ -8,56 +8,56 @@ const bodiesAtOnce = 64;
 /** How many pages are read at once: as many as there are connections for them. */
 const pagesAtOnce = scansAtOnce;
 
-/** How many queries the query engine answers at once, without SQL. */
+/** How many queries the query engine answers at once, SQL not counted. */
 const queriesAtOnce = 8;
 
-/** The same of SQL, which may have to wait for that of other teams. */
+/** How many SQL queries the query engine answers at once. They may have to wait for SQL of other teams. */
 const sqlAtOnce = 8;
 
 /** How many exports are sent at once. Their clients may read slowly. */
 const exportsAtOnce = 16;
 
 /**
- * How many writes wait for their outcomes at once. More would not be faster: they are decided and stored in batches.
- * But all the answers of a batch are written at once, and all the next requests that these bring are read at once.
+ * How many writes wait for their outcomes at once. More would not be faster, because writes are decided and stored in
+ * batches. But all answers of a batch are sent at once, and their clients then send their next requests at once.
  */
 const writesAtOnce = 256;
 
 /**
- * How many writes of one team wait at once while other teams write too. A request of another team comes after the
- * answers to all of them.
+ * How many writes of one team wait at once while other teams write too. A request of another team is answered after all
+ * of these.
  */
 const writesOfTeamAtOnce = 32;
 
-/** One part in this many of a share is kept for teams that hold nothing of the share. */
+/** One unit in this many is kept for teams that hold none. */
 const keptPart = 8;
 
 /**
- * How many PUTs of the bytes of an upload are read at once: each keeps what it has so far. A client sends one, or a
- * second when the first hangs.
+ * How many PUTs of one upload are read at once. Each keeps the bytes it has received so far. A client sends one, and a
+ * second one when the first hangs.
  */
 const putsOfUploadAtOnce = 2;
 
 export interface Shares {
-  /** Bodies of rows that are read. */
+  /** Bodies of rows that are being read. */
   readonly bodies: FairShares;
-  /** Pages of rows or tables that are read. */
+  /** Pages of rows or tables that are being read. */
   readonly pages: FairShares;
   /** Queries that the query engine answers: filters, sorts and groups. */
   readonly queries: FairShares;
-  /** SQL that it answers. */
+  /** SQL that the query engine answers. */
   readonly sql: FairShares;
-  /** Exports that are made and sent. */
+  /** Exports that are being sent. */
   readonly exports: FairShares;
   /**
-   * Bytes of pages and files that are read, or that their clients have not read yet; static files count for client
-   * addresses.
+   * Bytes of pages and files that are being read, or that their clients have not received yet. Static files count for
+   * client addresses.
    */
   readonly outgoingBytes: FairShares;
   /** Events that wait for their outcome. A unit is a byte; each event takes at least `writeUnitsMin`. */
   readonly writes: FairShares;
   readonly writeUnitsMin: number;
-  /** PUTs to signed URLs, which uploads share. */
+  /** PUTs to signed URLs. Uploads share them. */
   readonly signedPuts: FairShares;
 }
 

@@ -4,13 +4,13 @@ export type JsonSchema = Readonly<z.core.JSONSchema.BaseSchema>;
 
 /**
  * Converts zod schemas to JSON Schemas. A schema with an `id` in its metadata is emitted once, under `components`, and
- * referenced. One with a `jsonSchema` in its metadata is replaced by that: for query parameters whose text stands for
- * another type.
+ * referenced. A `jsonSchema` in the metadata replaces the schema: for query parameters whose text stands for another
+ * type.
  */
 export class DocumentSchemas {
   readonly components: Record<string, JsonSchema> = {};
 
-  /** `io`: whether a client sends it, or receives it. */
+  /** `io`: `input` if a client sends the value, `output` if it receives it. */
   convert(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
     const { $schema: _, $defs = {}, ...converted } = z.toJSONSchema(schema, { io, override: useGivenSchema });
     for (const [id, definition] of Object.entries($defs)) this.#addComponent(id, referToComponents(definition));

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document of the service: generated from its routes, the schemas that validate their requests, and each
- * route's description (`Operation`).
+ * Generates the OpenAPI document of the service from its routes, the schemas that validate their requests, and the
+ * description of each route (`Operation`).
  */
 import type { RouteOptions } from 'fastify';
 import { z } from 'zod';
@@ -14,7 +14,7 @@ import { requestHeaders, responseHeaders, type DescribedHeader, type ResponseHea
 /** General information about the service. */
 interface DocumentInfo {
   readonly version: string;
-  /** The address of the service; a path is relative to where the document came from. */
+  /** The address of the service. A path is relative to the address of the document. */
   readonly serverUrl: string;
 }
 
@@ -39,7 +39,7 @@ export interface ParameterObject {
   readonly in: 'path' | 'query' | 'header';
   readonly required: boolean;
   readonly description?: string;
-  /** One of both: `content` if the text of the parameter is JSON. */
+  /** Exactly one of `schema` and `content`: `content` if the text of the parameter is JSON. */
   readonly schema?: JsonSchema;
   readonly content?: Readonly<Record<string, MediaTypeObject>>;
   readonly example?: unknown;
@@ -75,12 +75,12 @@ export interface OpenApiDocument {
 const sharedErrors = ['not_found', 'method_not_allowed', 'request_validation_error'] as const;
 
 const description = `Tables of rows for teams, on an append-only log. A request needs a bearer token of its team.
-A token may be for reading only. It may also be for one app: then it reaches only the tables of that app. The paths
-under \`/admin\` are for operators, who have tokens of their own.
+A token may be limited to reading. It may also be limited to one app: then it reaches only the tables of that app. The
+paths under \`/admin\` are for operators, who have tokens of their own.
 
-Every version is the place of an event in the team's log, so versions of rows and of tables can be compared.
+Every version is the position of an event in the team's log, so versions of rows and of tables can be compared.
 
-All errors have one shape, \`{"error":{"type","message"}}\`; tell them apart by \`type\`. Every answer of 503 says that
+All errors have one shape, \`{"error":{"type","message"}}\`. Programs should look at \`type\`. After an answer of 503
 it is worth trying again, and an \`Idempotency-Key\` makes that safe for writes.`;
 
 /** Throws for a route without an operation. */
@@ -117,7 +117,7 @@ function describeRoute(route: RouteOptions, method: string, parts: DocumentParts
   const { operation, public: isPublic = false, forOperators = false } = route.config ?? {};
   if (operation === undefined) throw new Error(`${method} ${route.url} has no operation in its config`);
   const { operationId, tag, summary, description, body, answers } = operation;
-  // HEAD next to GET is the same operation without a body.
+  // HEAD beside GET is the same operation without a body.
   const isTwin = method === 'HEAD' && [route.method].flat().includes('GET');
   const withBodies = method !== 'HEAD';
   return {
@@ -211,7 +211,7 @@ function requestHeadersOf(operation: Operation, method: string) {
   ];
 }
 
-/** All errors of an operation: its own, and those implied by its properties. */
+/** All errors of an operation: its own, and the errors that its properties imply. */
 function errorTypesOf(operation: Operation, method: string, url: string, isPublic: boolean): ErrorType[] {
   const { ifMatch, body, errors = [] } = operation;
   return [
@@ -230,7 +230,7 @@ function errorTypesOf(operation: Operation, method: string, url: string, isPubli
             'forbidden',
             ...(url.includes('/:tableID') ? (['table_not_found'] as const) : []),
           ] as const)),
-      // Every command adds to the log, of which a team may have used up its bytes of the day.
+      // Every command adds to the log, and the team may have used up its bytes of the day.
       ...(isCommand(method, operation)
         ? (['idempotency_key_reused', 'outcome_unknown', 'payment_required', 'limit_exceeded'] as const)
         : []),
@@ -252,7 +252,7 @@ function isWrite(method: string): boolean {
   return method !== 'GET' && method !== 'HEAD';
 }
 
-/** Whether 304 is implied, with the version: a read whose 200 has one. */
+/** Whether the answers include 304 with the version: for a read whose 200 has a version. */
 function isVersionRead(method: string, { answers }: Operation): boolean {
   return !isWrite(method) && answers[200]?.versioned === true;
 }
@@ -334,7 +334,7 @@ class DocumentParts {
   }
 }
 
-/** On answers to authenticated requests, if there are limits. */
+/** For answers to authenticated requests, if the service has limits. */
 const rateLimitHeaders = ['RateLimit-Policy', 'RateLimit'] as const;
 
 function errorHeaders(types: readonly ErrorType[]): ResponseHeader[] {

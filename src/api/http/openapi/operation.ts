@@ -1,6 +1,6 @@
 /**
- * The description of a route in the OpenAPI document. What follows from its method, path, query and body is added to
- * it.
+ * The description of a route in the OpenAPI document. The document adds what follows from the route's method, path,
+ * query and body.
  */
 import type { z } from 'zod';
 import type { ErrorType } from '../answers/error-types.ts';
@@ -8,14 +8,14 @@ import type { ResponseHeader } from './headers.ts';
 
 /** The parts of the interface, in document order. */
 export const tags = {
-  Tables: 'Tables and what they are made of.',
+  Tables: 'Tables and their columns.',
   Rows: 'The rows of a table, their versions, and changes to them.',
-  Stashes: 'Rows that come in chunks, in parallel and in any order, and are imported in one step.',
-  Uploads: 'Files, from their bytes to the public URL that a row can name.',
-  Jobs: 'Requests that were answered before they were done.',
-  Team: 'What a token may do, and how its team uses the service.',
-  Operators: 'Teams, plans, tokens and the log, for those who operate the service. Needs the token of an operator.',
-  Service: 'How a process is, and what it can do. Needs no token.',
+  Stashes: 'Rows that a client sends in chunks, in parallel and in any order, and then imports in one step.',
+  Uploads: 'Files: a client uploads them, and a row can name their public URLs.',
+  Jobs: 'Requests that the service answered before they were done.',
+  Team: "The rights of a token, and the team's use of the service.",
+  Operators: 'Teams, plans, tokens and the log, for operators of the service. Needs the token of an operator.',
+  Service: 'The health and the features of a process. Needs no token.',
 } as const;
 
 export interface Operation {
@@ -25,8 +25,8 @@ export interface Operation {
   readonly summary: string;
   readonly description: string;
   /**
-   * Its path parameters by name, besides `tableID` and those that the route validates. A malformed ID is answered like
-   * an unknown one.
+   * Its path parameters by name, without `tableID` and parameters that the route validates. A malformed ID gets the
+   * same answer as an unknown one.
    */
   readonly path?: Readonly<Record<string, z.ZodType>>;
   /** What `If-Match` is compared with; absent: the operation ignores the header. */
@@ -35,11 +35,11 @@ export interface Operation {
   readonly asynchronous?: boolean;
   /** Whether it is a command, which appends an event; by default all but GET and HEAD are. */
   readonly isCommand?: boolean;
-  /** Whether it reads only, so that tokens for reading may use it; by default GET and HEAD do. */
+  /** Whether it only reads, so that tokens for reading may use it; by default GET and HEAD do. */
   readonly isRead?: boolean;
-  /** Whether it is about the whole team, so that tokens of an app may not use it. */
+  /** Whether it concerns the whole team, so that tokens of an app may not use it. */
   readonly isOfTeam?: boolean;
-  /** The query parameter that says which media type the answer has, whatever `Accept` says. */
+  /** The query parameter that overrides the media type of `Accept`. */
   readonly formatParameter?: string;
   readonly body?: Contents;
   /** Whether the body is stored byte for byte, so that it must not be compressed. */
@@ -54,25 +54,25 @@ export interface Answer {
   readonly description: string;
   /** Whether it carries a version as ETag. A GET or HEAD with one supports `If-None-Match`. */
   readonly versioned?: boolean;
-  /** Headers besides those of a version; and those that are sent only sometimes. */
+  /** Headers besides those of a version. `headersAtTimes` are sent only sometimes. */
   readonly headers?: readonly ResponseHeader[];
   readonly headersAtTimes?: readonly ResponseHeader[];
   /** Absent: an empty body. */
   readonly body?: Contents;
-  /** What a client can ask next with the IDs in the answer. */
+  /** The operations that a client can call next with the IDs in the answer. */
   readonly links?: readonly Link[];
 }
 
-/** An operation that takes what an answer, or its request, has. */
+/** An operation that takes values of an answer or its request. */
 export interface Link {
   readonly operationId: string;
-  /** Where the values of path parameters stand, by name. */
+  /** Runtime expressions for the values of path parameters, by name. */
   readonly parameters?: Readonly<Record<string, `$${string}`>>;
-  /** A body; in braces within its texts stands where a value is. */
+  /** A body. An expression in braces within its texts stands for a value. */
   readonly requestBody?: object;
 }
 
-/** The alternatives for a body, by media type. */
+/** The alternative forms of a body, by media type. */
 export type Contents = Readonly<Record<string, Content>>;
 
 export interface Content {
@@ -93,7 +93,7 @@ export function linksTo(operationIds: readonly string[], parameters: NonNullable
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Every route of the service has one. */
+    /** Every route of the service sets it. */
     operation?: Operation;
   }
 }

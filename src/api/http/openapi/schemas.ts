@@ -16,7 +16,7 @@ export const rowIds = z.array(rowId).meta({ description: 'The IDs of the rows, i
 export const continuation = z
   .string()
   .optional()
-  .meta({ description: 'What to ask for the next page with. Opaque; left out on the last page.' });
+  .meta({ description: 'Send it to get the next page. Opaque; the last page lacks it.' });
 
 const kind = z.enum(scalarKinds);
 
@@ -42,7 +42,7 @@ export const inputRow = z.looseObject({}).meta({
 
 export const inputRows = z.array(inputRow);
 
-/** What can be wrong with the cells of rows. */
+/** Errors of the cells of rows. */
 export const cellErrors = [
   'key_not_unique',
   'column_id_not_found',
@@ -51,14 +51,14 @@ export const cellErrors = [
 ] as const;
 
 const cells =
-  'The first line names the columns, each later one is a row, by RFC 4180 in UTF-8. An empty cell is an empty column.';
+  'CSV as in RFC 4180, in UTF-8. The first line names the columns, and each later line is a row. An empty cell is an empty column.';
 
 const aLine = z.string().regex(/[^\r\n]/);
 
 const lines = {
   schema: z.string().regex(/[{]/).meta({
     description:
-      'Each line is a row: the values of its columns by column ID, as a JSON object in UTF-8. A column that is null or left out is empty.',
+      'Each line is a row: a JSON object in UTF-8 with the values of its columns by column ID. A column that is null or left out is empty.',
   }),
   examples: { rows: '{"name":"Ada","born":"1815-12-10"}\n{"name":"Grace","tags":["navy"]}\n' },
 };
@@ -83,7 +83,7 @@ export function cellsOf(description: string, examples: Content['examples']): Con
   return { 'text/csv': { schema: z.string().meta({ description }), examples } };
 }
 
-/** The answer of a write without a result. */
+/** The `data` of the answer to a write without a result. */
 export const nothing = z.strictObject({});
 
 const rowIdExamples = ['AAAAAAAAAAEAAAAAAAAAAA', 'AAAAAAAAAAEAAAAAAAAAAQ'] as const;

@@ -1,4 +1,4 @@
-/** What the routes of operators have in common (docs/spec/operators.md). */
+/** Code that the routes of operators share (docs/spec/operators.md). */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { TeamQueries, TeamSummary } from '../../../../projections/teams/teams.queries.ts';
@@ -27,16 +27,16 @@ export interface OperatorsDependencies {
   readonly audit: AuditLog;
 }
 
-/** The largest body. */
+/** Maximum of bytes of a body. */
 const bodyBytesMax = 64 * 1024;
 
-/** Throws HttpError for a body that is no JSON object, or does not fit. */
+/** Throws HttpError for a body that is no JSON object, or does not match the schema. */
 export async function readBody<S extends z.ZodType>(request: FastifyRequest, schema: S): Promise<z.output<S>> {
   readMediaType(request, ['application/json']);
   return parseOrRefuse(schema, readMembers(await collectBody(request, bodyBytesMax)), '');
 }
 
-/** Answers `{data}`, which no cache keeps. `more`: what stands beside the data. */
+/** Answers with `{data}`, which no cache keeps. `more`: members beside `data`. */
 export function replyWith(reply: FastifyReply, data: unknown, more: object = {}): FastifyReply {
   return reply
     .type('application/json; charset=utf-8')
@@ -45,8 +45,8 @@ export function replyWith(reply: FastifyReply, data: unknown, more: object = {})
 }
 
 /**
- * What a page of a list shows: `read` gives the items behind an ID. `list`: tells its continuations from those of other
- * lists.
+ * Answers with a page of a list. `read` returns the items after an ID. `list` distinguishes its continuations from
+ * those of other lists.
  */
 export async function replyWithPage<T extends { readonly id: string }>(
   reply: FastifyReply,
@@ -74,8 +74,8 @@ export async function teamOfPath(teams: TeamQueries, request: FastifyRequest): P
 }
 
 /**
- * Does what an operator asks for, and writes a line to the audit log, whatever becomes of it. The work adds to the
- * details what it finds out. Throws HttpError `outcome_unknown` if the log did not say in time whether it took effect.
+ * Runs an operator's action and writes a line to the audit log, whether it succeeds or fails. `work` adds to the
+ * details what it finds out. Throws HttpError `outcome_unknown` if the outcome did not arrive in time.
  */
 export async function auditedRequest<T>(
   audit: AuditLog,
@@ -100,7 +100,7 @@ export async function auditedRequest<T>(
         if (!(error instanceof AppendUnknown)) throw error;
         throw new HttpError(
           'outcome_unknown',
-          'Nobody could tell in time whether the request took effect: look before you send it again.',
+          'The outcome did not arrive in time. The request may or may not take effect: check before you send it again.',
           {},
           { cause: error },
         );

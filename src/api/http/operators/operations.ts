@@ -1,4 +1,4 @@
-/** How the operations of operators are described. */
+/** Descriptions of the operations of operators. */
 import { z } from 'zod';
 import type { ErrorType } from '../answers/error-types.ts';
 import { jsonContent, type Answer, type Operation } from '../openapi/operation.ts';
@@ -12,14 +12,14 @@ export const pathOfTeam = {
   teamID: z.string().meta({ description: 'The ID of a team.', examples: ['0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e'] }),
 };
 
-/** The `config` of a route of operators, whose operation is no command of a team: it knows no `Idempotency-Key`. */
+/** The `config` of a route of operators. Its operation is no command of a team, so it has no `Idempotency-Key`. */
 export function forOperators(
   operationId: string,
   summary: string,
   description: string,
   { errors = [], ...rest }: Pick<Operation, 'path' | 'answers' | 'body' | 'errors'>,
 ): { readonly operation: Operation; readonly forOperators: true } {
-  // Bodies are read by what reads rows: an array may have too many columns.
+  // The reader of rows also reads these bodies: it refuses an array with too many columns.
   const ofBody: readonly ErrorType[] = rest.body === undefined ? [] : ['limit_exceeded'];
   return {
     operation: {

@@ -1,6 +1,6 @@
 /**
- * The partitions of the log, and teams in quarantine, for operators. Any process shows all of them: it reads Postgres
- * and the ends of the log.
+ * The partitions of the log and the teams in quarantine, for operators. Any process shows all of them: it reads
+ * Postgres and the ends of the log.
  */
 import { z } from 'zod';
 import { normalId } from '../../../administration/ids.ts';
@@ -23,13 +23,15 @@ const partition = z
     partition: count,
     logEnd: z.string().meta({ description: 'The next offset of the log.' }),
     projected: z.string().meta({ description: 'The next offset to be projected.' }),
-    behind: count.meta({ description: 'How many events are not projected yet.' }),
+    behind: count.meta({ description: 'How many events are still to be projected.' }),
     version: z.string().meta({ description: 'The version of the next event to be projected.' }),
     epoch: z.string().meta({
       description: 'The fencing token of the process that projects the partition. It rises with each takeover.',
     }),
-    halted: z.string().nullable().meta({ description: 'Why the partition has halted; null: it has not.' }),
-    contradicted: z.boolean().meta({ description: 'Whether it has halted because its log lacks what was projected.' }),
+    halted: z.string().nullable().meta({ description: 'Why the partition has halted; null if it has not.' }),
+    contradicted: z
+      .boolean()
+      .meta({ description: 'Whether it has halted because its log lacks events that were projected.' }),
     quarantined: z.array(teamId).meta({ description: 'The teams in quarantine.' }),
   })
   .meta({ id: 'Partition' });
@@ -42,9 +44,10 @@ const quarantine = z
     offset: z.string().meta({ description: 'The event that failed.' }),
     since: z.iso.datetime(),
     reason: z.string(),
-    eventsSince: z
-      .string()
-      .meta({ description: 'How many events of all teams of the partition came since: no more are held.' }),
+    eventsSince: z.string().meta({
+      description:
+        'How many events of all teams the partition has got since then. At most so many of this team are held.',
+    }),
   })
   .meta({ id: 'Quarantine' });
 
@@ -55,7 +58,7 @@ export function addPartitionRoutes(app: App, { log, teams, database, audit }: Op
       config: forOperators(
         'listPartitions',
         'List the partitions of the log',
-        'All of them, whichever process projects them: how far each is projected, and why it has halted.',
+        'All partitions, whichever process projects them: how far each is projected, and why it has halted.',
         {
           answers: {
             200: answerWithData('The partitions.', z.array(partition), [
@@ -84,7 +87,7 @@ export function addPartitionRoutes(app: App, { log, teams, database, audit }: Op
       config: forOperators(
         'listQuarantine',
         'List the teams in quarantine',
-        'With the event that failed and why, the oldest first.',
+        'Each team with the event that failed and the reason, the oldest first.',
         {
           answers: {
             200: answerWithData('The teams in quarantine.', z.array(quarantine), [
@@ -111,13 +114,13 @@ export function addPartitionRoutes(app: App, { log, teams, database, audit }: Op
       config: forOperators(
         'releaseTeam',
         'Release a team from quarantine',
-        'Projects the events of the team that were held, once the cause is removed, and lets it go on. A team that is in no quarantine stays as ' +
-          'it is. If the request is cut off, the next one goes on from there.',
+        'Projects the held events of the team, and ends its quarantine. Remove the cause first. A team that is not in quarantine stays as ' +
+          'it is. If the connection breaks off, the next request continues from there.',
         {
           path: pathOfTeam,
           answers: {
             200: answerWithData(
-              'Whether the team goes on, or which event failed again.',
+              'Whether the team is released, or which event failed again.',
               z.strictObject({ teamID: teamId, released: z.boolean(), error: z.string().nullable() }),
               { teamID: examples.tableId, released: true, error: null },
             ),
@@ -128,7 +131,7 @@ export function addPartitionRoutes(app: App, { log, teams, database, audit }: Op
     },
     async (request, reply) => {
       const gone = new AbortController();
-      // It goes on with the next release where this one stops.
+      // If the client goes away, the next release continues where this one stops.
       reply.raw.once('close', () => gone.abort(new ClientGone('its team was released')));
       const teamID = normalId((request.params as { readonly teamID: string }).teamID);
       const quarantine = (await readShownQuarantines(database, teams)).find(({ teamId }) => teamId === teamID);

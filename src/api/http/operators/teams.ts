@@ -37,7 +37,7 @@ const planBody = planChange
     id: 'PlanChange',
     minProperties: 1,
     description:
-      'Limits of a team. What is left out stays as it is; null: the plan sets no limit, and the settings of the service count.',
+      'Limits of a team. A limit that is left out stays as it is. Null: the plan sets no limit, and the setting of the service applies.',
   });
 
 const team = z
@@ -60,7 +60,9 @@ const quota = z.strictObject({
 
 const shownDetails = team
   .extend({
-    quarantinedSince: moment.meta({ description: 'Since when it is in quarantine; null: it is not.' }),
+    quarantinedSince: moment.meta({
+      description: 'When the team was put into quarantine; null if it is not in quarantine.',
+    }),
     quotas: z.strictObject(
       Object.fromEntries(planQuotas.map((name) => [name, quota])) as Record<PlanQuota, typeof quota>,
     ),
@@ -106,7 +108,7 @@ export function addOperatorTeamRoutes(
       quotas: quotasOf(team, await logBytes.usedBy(team.id), quotaSettings),
     });
 
-  /** Changes the team of the path, and shows it as it is then. */
+  /** Changes the team of the path, and answers with its new state. */
   const change = async (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -131,7 +133,7 @@ export function addOperatorTeamRoutes(
         'listTeams',
         'List teams',
         'All teams, in the order in which they were created, page by page.',
-        { answers: { 200: answerWithPage('Teams, and where to go on.', team, exampleTeam) } },
+        { answers: { 200: answerWithPage('Teams, and the continuation.', team, exampleTeam) } },
       ),
     },
     (request, reply) =>
@@ -165,7 +167,7 @@ export function addOperatorTeamRoutes(
       config: forOperators(
         'getTeam',
         'Get a team',
-        'A team, and for each quota what it uses, how much it may use, and what says so. Bytes of the log are those of today (UTC).',
+        'A team, and for each quota how much the team uses, how much it may use, and what sets the limit. Bytes of the log count for today (UTC).',
         { path: pathOfTeam, answers: shownTeam, errors: ['team_not_found'] },
       ),
     },
@@ -178,7 +180,7 @@ export function addOperatorTeamRoutes(
       config: forOperators(
         'setPlan',
         'Set the plan of a team',
-        'Limits what the team may have. Limits that are not named stay as they are.',
+        'Sets limits of the team. Limits that are left out stay as they are.',
         {
           path: pathOfTeam,
           body: jsonContent(planBody, {
@@ -202,7 +204,7 @@ export function addOperatorTeamRoutes(
       config: forOperators(
         'suspendTeam',
         'Suspend a team',
-        'Its tables, and the URLs of its files, are answered 402 from then on.',
+        'From then on the service answers 402 for its tables and the URLs of its files.',
         { path: pathOfTeam, answers: shownTeam, errors: ['team_not_found', 'outcome_unknown'] },
       ),
     },

@@ -33,19 +33,19 @@ import {
 } from './common.ts';
 import { answerWithData, moment, forOperators, answerWithPage, pathOfTeam } from './operations.ts';
 
-// Not zod's `default`: types that are generated from a document take a property with one as always there.
+// Not zod's `default`: types that are generated from the document would say that the property is always present.
 const expires = z.iso
   .datetime({ offset: true })
   .nullable()
   .optional()
   .transform((text) => (text === undefined || text === null ? null : Date.parse(text)))
-  .meta({ description: 'From when on it is refused; null: never.' });
+  .meta({ description: 'When the token expires; null: never.' });
 
 const newOperatorTokenBody = z
   .strictObject({
-    name: tokenName
-      .optional()
-      .meta({ description: 'What it is for. Without it, the token is named by its creation and its last characters.' }),
+    name: tokenName.optional().meta({
+      description: 'The purpose of the token. By default the name has its time of creation and its last characters.',
+    }),
     expires,
   })
   .meta({ id: 'NewOperatorToken' });
@@ -56,12 +56,12 @@ const newTokenBody = newOperatorTokenBody
       .boolean()
       .optional()
       .transform((given) => given ?? false)
-      .meta({ description: 'Whether it may change nothing.' }),
+      .meta({ description: 'Whether the token may only read.' }),
     appID: appId
       .nullable()
       .optional()
       .transform((given) => given ?? null)
-      .meta({ description: 'The only app that it is for; null: all of the team.' }),
+      .meta({ description: 'The only app that the token reaches; null: the whole team.' }),
   })
   .meta({ id: 'NewToken' });
 
@@ -69,20 +69,20 @@ const operatorToken = z
   .strictObject({
     id: z.uuid(),
     name: z.string(),
-    created: moment.unwrap().meta({ description: 'When it was made.' }),
+    created: moment.unwrap().meta({ description: 'When the token was created.' }),
     endsIn: z
       .string()
       .nullable()
-      .meta({ description: 'Its last characters; null: an earlier version of the service made it.' }),
+      .meta({ description: 'Its last characters; null if an earlier version of the service created it.' }),
     revoked: z.boolean(),
     expires: moment,
-    lastUsed: moment.meta({ description: 'Known to the minute.' }),
+    lastUsed: moment.meta({ description: 'To the minute.' }),
   })
   .meta({ id: 'OperatorToken' });
 
 const token = operatorToken.extend({ readOnly: z.boolean(), appID: z.string().nullable() }).meta({ id: 'Token' });
 
-const secret = z.string().meta({ description: 'The token. It is shown this one time.' });
+const secret = z.string().meta({ description: 'The token. No other answer shows it.' });
 const madeOperatorToken = operatorToken
   .omit({ created: true, endsIn: true, revoked: true, lastUsed: true })
   .extend({ token: secret });
@@ -100,13 +100,13 @@ const inUse = {
 };
 const exampleSecret = 'tablog_mV0aZ3lqT1uHq5o2bR8x6wmV0aZ3lqT1uHq5o2bR8x6_0a1b2c3d';
 
-/** Of an operator. */
+/** The token of an operator, as JSON. */
 function showOperatorToken(token: OperatorToken): object {
   const { createdAt, expiresAt, lastUsedAt, ...rest } = operatorTokenAsJson(token);
   return { ...rest, created: createdAt, expires: expiresAt, lastUsed: lastUsedAt };
 }
 
-/** Of a team. */
+/** The token of a team, as JSON. */
 function showToken(token: TokenSummary): object {
   return { ...showOperatorToken(token), readOnly: token.readOnly, appID: token.appId };
 }
@@ -119,11 +119,11 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
       config: forOperators(
         'listTeamTokens',
         'List the tokens of a team',
-        'Those that were revoked or have expired too, in the order in which they were created.',
+        'Includes revoked and expired tokens. Ordered by their creation.',
         {
           path: pathOfTeam,
           answers: {
-            200: answerWithPage('Tokens, and where to go on.', token, { ...inUse, readOnly: true, appID: null }),
+            200: answerWithPage('Tokens, and the continuation.', token, { ...inUse, readOnly: true, appID: null }),
           },
           errors: ['team_not_found'],
         },
@@ -144,30 +144,25 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
   app.post(
     '/admin/teams/:teamID/tokens',
     {
-      config: forOperators(
-        'createTeamToken',
-        'Create a token of a team',
-        'The answer is the only one that shows the token.',
-        {
-          path: pathOfTeam,
-          body: jsonContent(newTokenBody, {
-            'for reading': { name: 'reports', readOnly: true, expires: '2027-01-31T00:00:00Z' },
-            'for an app': { name: 'the shop', appID: 'shop' },
-          }),
-          answers: {
-            201: {
-              ...answerWithData('The token.', madeToken, {
-                ...exampleToken,
-                readOnly: true,
-                appID: null,
-                token: exampleSecret,
-              }),
-              links: tokenLinks,
-            },
+      config: forOperators('createTeamToken', 'Create a token of a team', 'No other answer shows the token.', {
+        path: pathOfTeam,
+        body: jsonContent(newTokenBody, {
+          'for reading': { name: 'reports', readOnly: true, expires: '2027-01-31T00:00:00Z' },
+          'for an app': { name: 'the shop', appID: 'shop' },
+        }),
+        answers: {
+          201: {
+            ...answerWithData('The token.', madeToken, {
+              ...exampleToken,
+              readOnly: true,
+              appID: null,
+              token: exampleSecret,
+            }),
+            links: tokenLinks,
           },
-          errors: ['team_not_found', 'outcome_unknown'],
         },
-      ),
+        errors: ['team_not_found', 'outcome_unknown'],
+      }),
     },
     async (request, reply) => {
       const { name: given, expires: expiresAt, readOnly, appID } = await readBody(request, newTokenBody);
@@ -190,8 +185,8 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
       config: forOperators(
         'listOperatorTokens',
         'List the tokens of operators',
-        'Those that were revoked or have expired too, in the order in which they were created.',
-        { answers: { 200: answerWithPage('Tokens, and where to go on.', operatorToken, inUse) } },
+        'Includes revoked and expired tokens. Ordered by their creation.',
+        { answers: { 200: answerWithPage('Tokens, and the continuation.', operatorToken, inUse) } },
       ),
     },
     (request, reply) =>
@@ -210,7 +205,7 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
       config: forOperators(
         'createOperatorToken',
         'Create a token of an operator',
-        'The answer is the only one that shows the token. It is good for `/admin`, and for nothing else.',
+        'No other answer shows the token. The token works only on paths under `/admin`.',
         {
           body: jsonContent(newOperatorTokenBody, { token: { name: 'console', expires: '2027-01-31T00:00:00Z' } }),
           answers: {
@@ -240,7 +235,7 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
       config: forOperators(
         'revokeToken',
         'Revoke a token',
-        'A token of a team, or of an operator. It is refused within two seconds, even while the log takes no events.',
+        'Revokes a token of a team or of an operator. The service refuses it within two seconds, even while the log accepts no events.',
         {
           path: {
             tokenID: z
@@ -264,7 +259,7 @@ export function addTokenRoutes(app: App, { log, teams, database, audit }: Operat
         if (untold !== null)
           request.log.warn(
             { err: untold, tokenId },
-            'the log could not be told that a token is revoked; it is tried again',
+            'could not append the revocation of a token to the log; will try again',
           );
       });
       return reply.type('application/json; charset=utf-8').send('{}');

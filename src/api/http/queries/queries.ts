@@ -28,8 +28,8 @@ const queryOperation: Operation = {
   tag: 'Rows',
   summary: 'Query rows',
   description:
-    'A page of the rows that meet a filter, or of their groups. It is of one version, which is in `ETag`, and so are the pages after it, for an hour. ' +
-    'All writes are seen that were answered before. With `Accept: text/csv` it is CSV. Beside `continuation` only `limit` counts.',
+    'A page of the rows that meet a filter, or of their groups. All pages show one version of the table, which `ETag` names; the next page can be read for an hour. ' +
+    'The answer includes all writes that were answered before. With `Accept: text/csv` it is CSV. With `continuation`, all parameters but `limit` are ignored.',
   isCommand: false,
   isRead: true,
   body: jsonContent(queryBody, {
@@ -46,7 +46,7 @@ const queryOperation: Operation = {
   }),
   answers: {
     200: {
-      description: 'Rows or groups, and where to go on.',
+      description: 'Rows or groups, and the continuation.',
       versioned: true,
       headersAtTimes: ['Tablog-Count', 'Tablog-Cache', 'Tablog-Continuation', 'Link'],
       body: {
@@ -102,9 +102,9 @@ const sqlBody = z.strictObject({
     .optional()
     .meta({
       description:
-        'The values of `?`, or of `$1`, `$2` and so on; in an object, of `$name`. An integer that a double cannot hold is refused: send it as a text.',
+        'An array has the values of `?`, or of `$1`, `$2` and so on; an object, those of `$name`. An integer that a double cannot hold is refused: send it as a text.',
     }),
-  format: z.enum(['json', 'csv']).optional().meta({ description: 'Without it, what `Accept` prefers.' }),
+  format: z.enum(['json', 'csv']).optional().meta({ description: 'Without it, `Accept` decides.' }),
 });
 
 const sqlOperation: Operation = {
@@ -112,8 +112,8 @@ const sqlOperation: Operation = {
   tag: 'Rows',
   summary: 'Query tables in SQL',
   description:
-    'One SELECT in the SQL of DuckDB, over the tables of the team. Each is named by its ID or, if no other has it, its name. All are read as of one moment, at the versions in the ' +
-    'answer. All writes are seen that were answered before. Besides its columns each table has `$rowID` and `$version`. Names are told apart by case.',
+    'One SELECT in the SQL of DuckDB, over the tables of the team. It names a table by its ID, or by its name if no other table has that name. It reads all tables at one moment, at the versions in the ' +
+    'answer, and sees all writes that were answered before. Besides its columns each table has `$rowID` and `$version`. Names are case-sensitive.',
   isCommand: false,
   isRead: true,
   body: jsonContent(sqlBody, {
@@ -125,7 +125,7 @@ const sqlOperation: Operation = {
   answers: {
     200: {
       description:
-        'The rows of the result, its columns with types of the interface, and the versions of the tables; as CSV a header and the rows.',
+        'The rows of the result, its columns with their types, and the versions of the tables. CSV has only a header and the rows.',
       headersAtTimes: ['Tablog-Cache'],
       body: {
         ...jsonContent(
@@ -197,13 +197,13 @@ function readParameters(given: unknown): SqlRequest['parameters'] {
     const place = Array.isArray(given) ? `parameters[${name}]` : `parameters.${name}`;
     throw new HttpError(
       'column_has_invalid_value',
-      `${place}: ${excerptOf(token)} is an integer that a 64-bit floating-point number cannot hold exactly; send it as a text`,
+      `${place}: ${excerptOf(token)} is an integer that a 64-bit floating-point number cannot hold exactly: send it as a text`,
     );
   }
   return given as SqlRequest['parameters'];
 }
 
-/** Without one, what the client prefers. */
+/** The format; by default the one that the client prefers. */
 function readFormat(given: unknown, reply: FastifyReply): SqlRequest['format'] {
   if (given === undefined) return rowsFormatOf(reply);
   if (given !== 'json' && given !== 'csv')
@@ -211,12 +211,12 @@ function readFormat(given: unknown, reply: FastifyReply): SqlRequest['format'] {
   return given;
 }
 
-/** The largest body of a query. */
+/** Maximum of bytes of the body of a query. */
 const bodyBytesMax = 1024 * 1024;
 
 /**
- * The members of a body that may have these. `exact`: those whose numbers are kept as they are written. Throws
- * HttpError for others, and as `collectInPlace` does.
+ * The members of a body, which may have only these names. `exact`: the member whose numbers keep their exact text.
+ * Throws HttpError for another name, and as `collectInPlace` does.
  */
 async function readQueryBody(
   request: FastifyRequest,

@@ -14,10 +14,10 @@ import { continuation } from '../openapi/schemas.ts';
 
 const text = z.string().meta({ pattern: wholeText });
 const column = text.meta({ description: 'The ID of a column, or `$rowID`.' });
-/** What a cell is compared with. `null` is no value: `isEmpty` asks for empty cells. */
+/** A value to compare with. `null` is no value: `isEmpty` finds empty cells. */
 const cell = z.union([text, z.number(), z.boolean(), z.array(z.unknown()), z.looseObject({})]);
-const value = cell.meta({ description: 'What the cells are compared with: it must fit the column.' });
-const part = text.meta({ description: 'What the cells contain, begin with or end with.' });
+const value = cell.meta({ description: 'The value to compare the cells with. It must fit the type of the column.' });
+const part = text.meta({ description: 'The text that the cells contain, begin with or end with.' });
 
 const ofEmptiness = ['isEmpty', 'isNotEmpty'] as const satisfies readonly ComparisonOperator[];
 const ofText = ['contains', 'startsWith', 'endsWith'] as const satisfies readonly ComparisonOperator[];
@@ -31,7 +31,9 @@ const comparisons = [
   z.strictObject({
     column,
     op: z.literal('in'),
-    value: z.array(cell).meta({ description: 'One of these values: each must fit the column.' }),
+    value: z
+      .array(cell)
+      .meta({ description: 'The values of which the cell must have one. Each must fit the type of the column.' }),
   }),
   z.strictObject({ column, op: z.enum(ofEmptiness) }),
 ] as const;
@@ -45,12 +47,12 @@ const condition: z.ZodType = z
       z.strictObject({ not: condition }),
     ]),
   )
-  .meta({ id: 'Condition', description: 'Which rows are asked for.' });
+  .meta({ id: 'Condition', description: 'The condition that rows must meet.' });
 
 const columnIds = (max: number) => z.array(text).max(max).meta({ uniqueItems: true });
 const sortKey = z
   .strictObject({ column: text.min(1), descending: z.boolean().optional() })
-  .meta({ id: 'SortKey', description: 'A column that rows are sorted by, also one whose ID begins with a minus.' });
+  .meta({ id: 'SortKey', description: 'A column to sort by. Use this form if the ID begins with a minus.' });
 const sort = z
   .array(z.union([z.string().regex(sortKeyPattern), sortKey]))
   .max(sortKeysMax)
@@ -60,22 +62,21 @@ const as = text
   .min(1)
   .max(nameLengthMax)
   .optional()
-  .meta({ description: 'Its name in the answer; without it the function, and the column after a `_`.' });
+  .meta({ description: 'The name of the result in the answer; by default the function, and after a `_` the column.' });
 
 export const queryBody = z.strictObject({
   filter: condition.optional(),
-  sort: sort
-    .optional()
-    .meta({ description: 'The columns that the rows are sorted by; a minus before one sorts downwards.' }),
+  sort: sort.optional().meta({ description: 'The columns to sort by. A minus before a column means descending.' }),
   fields: columnIds(fieldsMax)
     .optional()
-    .meta({ description: 'The columns that are asked for. `$version` is the version of a row.' }),
+    .meta({ description: 'The columns in the answer. `$version` is the version of a row.' }),
   count: z
     .literal('exact')
     .optional()
     .meta({ description: 'Whether to count the rows that meet the filter, in `Tablog-Count`.' }),
   groupBy: columnIds(sortKeysMax).optional().meta({
-    description: 'The columns whose values make up a group: none of arrays, `json` or `duration`. Empty means none.',
+    description:
+      'The columns to group by. Columns of arrays, `json` or `duration` are not allowed. An empty list means no groups.',
   }),
   aggregate: z
     .array(
@@ -87,7 +88,8 @@ export const queryBody = z.strictObject({
     .max(aggregatesMax)
     .optional()
     .meta({
-      description: 'What is computed of each group, or of all rows if there is no `groupBy`. Empty means nothing.',
+      description:
+        'What to compute for each group, or for all rows if there is no `groupBy`. An empty list means nothing.',
     }),
   limit: z.int().min(1).optional(),
   continuation,

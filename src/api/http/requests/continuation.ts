@@ -1,7 +1,7 @@
 /**
  * The `continuation` of a page: a position in a generation of one table, in the tables or uploads of a team, or in a
- * list of operators. It is self-contained, so it survives restarts and works on every process (docs/spec/decisions.md
- * 3).
+ * list for operators. It contains everything that it needs, so it survives restarts and works on every process
+ * (docs/spec/decisions.md 3).
  */
 import { createHash } from 'node:crypto';
 import type { PagePosition } from '../../../../projections/tables/pages.queries.ts';
@@ -13,14 +13,14 @@ const positionBytes = 24;
 const checksumBytes = 6;
 
 /**
- * The largest values of a position: those of `int8` and `int4`. The index is smaller, so that adding a segment's index
- * to it still fits an `int4`.
+ * Maximum values in a position: those of `int8` and `int4`. The index is smaller, so that the sum with a segment's
+ * index still fits an `int4`.
  */
 const versionMax = 2n ** 63n - 1n;
 const ordinalMax = 2 ** 31 - 1;
 const indexMax = 2 ** 30;
 
-/** Of a page of rows. */
+/** The continuation of a page of rows. */
 export function formatRowsContinuation(tableId: string, { generation, version, ordinal, index }: PagePosition): string {
   const bytes = Buffer.alloc(positionBytes);
   bytes.writeBigUInt64BE(generation, 0);
@@ -43,22 +43,22 @@ export function parseRowsContinuation(tableId: string, text: string): PagePositi
   return { generation, version, ordinal, index };
 }
 
-/** Of a page of a list in the order of IDs, which goes on behind this one. `list`: tells it from other lists. */
+/** The continuation of a list in the order of IDs, after this ID. `list` distinguishes it from other lists. */
 export function formatListContinuation(list: string, id: string): string {
   return formatPlace(list, { created: 0n, id });
 }
 
-/** The ID behind which the page goes on. Throws HttpError for a text that no page of this list returned. */
+/** The ID after which the page begins. Throws HttpError for a text that no page of this list returned. */
 export function parseListContinuation(list: string, text: string): string {
   return parsePlace(list, text, 'this list').id;
 }
 
-/** Of a page of a team's tables. */
+/** The continuation of a page of a team's tables. */
 export function formatTablesContinuation(teamId: string, position: TablePosition): string {
   return formatPlace(teamId, position);
 }
 
-/** Of a page of a team's uploads. */
+/** The continuation of a page of a team's uploads. */
 export function formatUploadsContinuation(teamId: string, position: UploadPosition): string {
   return formatPlace(`${teamId} uploads`, position);
 }
@@ -110,14 +110,11 @@ function readPosition(owner: string, text: string): Buffer | null {
 export function invalidContinuation(prefix: string, whose: string): HttpError {
   return new HttpError(
     'request_validation_error',
-    `${prefix}continuation: it is invalid: no page of ${whose} gave it.`,
+    `${prefix}continuation: no page of ${whose} has returned this continuation.`,
   );
 }
 
-/**
- * Detects mistakes, such as the continuation of another table. It is not a signature: the query checks what it points
- * to.
- */
+/** Detects mistakes, such as the continuation of another table. It is no signature: the query checks the position. */
 function checksum(owner: string, position: Buffer): Buffer {
   return createHash('sha256').update(owner).update(position).digest().subarray(0, checksumBytes);
 }

@@ -1,6 +1,6 @@
 /**
- * The query parameters of requests that take CSV or TSV: the forms that a person can name (docs/spec/decisions.md 2,
- * "Forms of CSV and TSV").
+ * The query parameters of requests that take CSV or TSV: the variants of these formats that a person can name
+ * (docs/spec/decisions.md 2, "Forms of CSV and TSV").
  */
 import { z } from 'zod';
 import { columnType, boundedText, columnIdBytesMax, wholeText } from '../../../../commands/inputs.ts';
@@ -25,7 +25,7 @@ function record<S extends z.ZodType>(
         context.addIssue({ code: 'custom', message: `must be a JSON object, such as ${JSON.stringify(example)}` });
         return z.NEVER;
       }
-      // One by one: zod passes over the key `__proto__`, which is a column like any other.
+      // One by one, because zod skips the key `__proto__`, which is a column like any other.
       const members = Object.create(null) as Record<string, z.output<S>>;
       for (const [name, member] of Object.entries(object)) {
         const [named, result] = [key.safeParse(name), value.safeParse(member)];
@@ -50,24 +50,24 @@ function record<S extends z.ZodType>(
     });
 }
 
-/** The object that the text is in JSON; null if it is none. */
+/** The object that the text has in JSON; null if it has none. */
 function objectIn(given: string): object | null {
   try {
     const value = parseStrictly(given);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
   } catch {
-    // The text is no JSON, or is not read as strictly as bodies are.
+    // The text is no JSON, or breaks a rule that bodies must follow too.
     return null;
   }
 }
 
-/** The longest text that means an empty cell, in bytes, and how many of them there may be. */
+/** Limits of `null`: bytes of a text that means an empty cell, and the number of such texts (`nullsMax`). */
 const nullBytesMax = 256;
-/** The longest name in a header that `columns` can give another one: as long as a display name may be. */
+/** Maximum bytes of a header name in `columns`: as many as a display name may have. */
 const headerNameBytesMax = 1024;
 const nullsMax = 100;
 
-/** The characters that a mark can be, as a part of a regular expression. */
+/** The characters that a mark may be, as a part of a regular expression. */
 const markPattern = '[^\\n\\r\\u0000\\u001a\\ufeff\\ufffd]';
 
 function mark(description: string) {
@@ -78,12 +78,14 @@ function mark(description: string) {
     .meta({ description, jsonSchema: { type: 'string', pattern: `^${markPattern}$` } });
 }
 
-/** The parameters by name. They are refused beside a body that is neither CSV nor TSV. */
+/** The parameters by name. They are refused with a body that is neither CSV nor TSV. */
 export const delimitedQuery = {
   header: z
     .enum(['present', 'absent'])
     .optional()
-    .describe('Of CSV and TSV. `absent`: the first line is a row, and columns are `column_1`, `column_2` and so on.'),
+    .describe(
+      'For CSV and TSV. `absent`: the first line is a row, and the columns are `column_1`, `column_2` and so on.',
+    ),
   delimiter: z
     .string()
     .transform((given, context) => {
@@ -95,7 +97,7 @@ export const delimitedQuery = {
     .optional()
     .meta({
       description:
-        'Of CSV and TSV. The one character between cells; a tab may be written `\\t` or `tab`. By default a comma for CSV, a tab for TSV, or what a first line such as `sep=;` says.',
+        'For CSV and TSV. The character between cells; write a tab as `\\t` or `tab`. By default a comma for CSV and a tab for TSV, unless a first line such as `sep=;` names another one.',
       jsonSchema: { type: 'string', pattern: `^(?:${markPattern}|\\\\t|tab)$` },
     }),
   quote: z
@@ -104,18 +106,18 @@ export const delimitedQuery = {
     .optional()
     .meta({
       description:
-        'Of CSV and TSV. The one character around cells, by default `"`; `none`: no character is special within a cell.',
+        'For CSV and TSV. The character around cells, by default `"`. `none`: no character is special within a cell.',
       jsonSchema: { type: 'string', pattern: `^(?:${markPattern}|none)$` },
     }),
   escape: mark(
-    'Of CSV and TSV. The one character that stands before a quote, or before itself, in a quoted cell; usually a backslash. A quote may be doubled in any case.',
+    'For CSV and TSV. The character before a quote, or before itself, in a quoted cell; usually a backslash. A quote may also be doubled.',
   ),
   lenient: z
     .enum(['true', 'false'])
     .transform((given) => given === 'true')
     .optional()
     .meta({
-      description: 'Of CSV and TSV. `true`: a quote inside an unquoted cell is text.',
+      description: 'For CSV and TSV. `true`: a quote inside an unquoted cell is text.',
       jsonSchema: { type: 'boolean' },
     }),
   skipLines: z
@@ -125,15 +127,15 @@ export const delimitedQuery = {
     .pipe(z.number().max(skipLinesMax, `must be at most ${skipLinesMax}`))
     .optional()
     .meta({
-      description: 'Of CSV and TSV. How many lines come before the header.',
+      description: 'For CSV and TSV. How many lines to skip before the header.',
       jsonSchema: { type: 'integer', minimum: 0, maximum: skipLinesMax },
     }),
-  comment: mark('Of CSV and TSV. The one character that lines begin with which are no rows.'),
+  comment: mark('For CSV and TSV. Lines that begin with this character are ignored.'),
   columns: record(
     boundedText(headerNameBytesMax),
     boundedText(columnIdBytesMax),
     { additionalProperties: { type: 'string', minLength: 1, maxLength: columnIdBytesMax, pattern: wholeText } },
-    'Of CSV and TSV: which column of the table a column of the file goes to, by its name in the header.',
+    'For CSV and TSV: the ID of the column in the table, for columns of the file by their name in the header.',
     { 'Full name': 'name' },
   ),
   null: z
@@ -148,7 +150,7 @@ export const delimitedQuery = {
     .optional()
     .meta({
       description:
-        'Of CSV and TSV: cells with exactly these texts are empty, unless they are quoted. A parameter for each, or several in one with commas between them.',
+        'For CSV and TSV: unquoted cells with exactly these texts are empty. Repeat the parameter, or separate texts by commas.',
       jsonSchema: {
         type: 'array',
         items: { type: 'string', minLength: 1, maxLength: nullBytesMax, pattern: '^[^,\\u0000]*$' },
@@ -161,33 +163,34 @@ export const delimitedQuery = {
     .enum(['.', ','])
     .optional()
     .describe(
-      'Of CSV and TSV: the mark before the fraction of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark.',
+      'For CSV and TSV: the decimal separator of numbers. Thousands may be separated by a blank, an apostrophe, or the other mark.',
     ),
   dateFormat: z
     .enum(dateFormats)
     .optional()
     .describe(
-      'Of CSV and TSV: how dates are written, besides `YYYY-MM-DD`: in this order, with a year of four digits. A time may follow.',
+      'For CSV and TSV: the order of day, month and year in dates, with a year of four digits. A time may follow. Dates like `YYYY-MM-DD` are always read.',
     ),
   types: record(
     boundedText(columnIdBytesMax),
     columnType,
     { additionalProperties: { $ref: '#/components/schemas/ColumnType' } },
-    'Of CSV and TSV: the types of some columns, by their IDs in the table. Those of the others are inferred. IDs that the header does not have are passed over.',
+    'For CSV and TSV: the types of some columns, by their IDs in the table. The types of other columns are inferred. IDs that are not in the header are ignored.',
     { zip: 'string' },
   ),
   duplicateColumns: z
     .literal('rename', 'must be "rename"')
     .optional()
     .meta({
-      description: 'Of CSV and TSV. `rename`: of columns with one name in the header, the second becomes `<name>_2`.',
+      description:
+        'For CSV and TSV. `rename`: if a name occurs twice in the header, the second column becomes `<name>_2`.',
       jsonSchema: { type: 'string', enum: ['rename'] },
     }),
 };
 
 export type DelimitedQuery = z.output<z.ZodObject<typeof delimitedQuery>>;
 
-/** The form that the query parameters of a request name. */
+/** The form of the body that the query parameters name. */
 export function delimitedFormOf(query: DelimitedQuery): DelimitedForm {
   const given = Object.keys(delimitedQuery).flatMap((name) => {
     const value = query[name as keyof typeof delimitedQuery];
@@ -196,13 +199,13 @@ export function delimitedFormOf(query: DelimitedQuery): DelimitedForm {
   return Object.fromEntries(given) as DelimitedForm;
 }
 
-/** Throws HttpError for marks that cannot be beside each other. `usual`: the delimiter of the media type. */
+/** Throws HttpError for marks that contradict each other. `usual`: the delimiter of the media type. */
 export function refuseConflict(form: DelimitedForm, usual: string): void {
   const conflict = conflictIn(form, usual);
   if (conflict !== null) throw new HttpError('request_validation_error', `query.${conflict.name}: ${conflict.reason}.`);
 }
 
-/** Throws HttpError if a form was named for a body that has none. */
+/** Throws HttpError if the parameters name a form for a body that is neither CSV nor TSV. */
 export function refuseForm(form: DelimitedForm): void {
   const [name] = Object.keys(form);
   if (name !== undefined)

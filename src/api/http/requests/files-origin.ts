@@ -1,11 +1,11 @@
 /**
- * The origin that uploaded files have of their own, if `FILES_URL` is set: scripts in them then share no origin with
- * the console and the interface.
+ * If `FILES_URL` is set, uploaded files have an origin of their own. Scripts in them then share no origin with the
+ * console and the interface.
  */
 import type { FastifyRequest } from 'fastify';
 
 export class FilesOrigin {
-  /** What the paths of files are appended to: `FILES_URL` without a slash at its end. */
+  /** The URL to which the paths of files are appended: `FILES_URL` without a slash at its end. */
   readonly base: string;
   readonly origin: string;
   readonly #host: string;
@@ -30,14 +30,14 @@ export class FilesOrigin {
     return FILES_URL === undefined || PUBLIC_URL === undefined ? null : new FilesOrigin(FILES_URL, PUBLIC_URL);
   }
 
-  /** Whether the request came to this origin, by its `Host`. */
+  /** Whether the `Host` of the request names this origin. */
   isAskedBy(request: FastifyRequest): boolean {
     return hostOf(request) === this.#host;
   }
 
   /**
-   * Whether the request came to the origin of the interface. A request with neither host came through a proxy that does
-   * not pass the client's `Host` on, or past the proxy: redirecting it could go on for ever.
+   * Whether the `Host` of the request names the origin of the interface. A request with neither host came through a
+   * proxy that does not forward the client's `Host`, or came past the proxy: redirecting it could go on for ever.
    */
   isMissedBy(request: FastifyRequest): boolean {
     return hostOf(request) === this.#mainHost;
@@ -49,7 +49,7 @@ export function withoutSlash(url: string): string {
   return url.replace(/\/+$/, '');
 }
 
-/** What a proxy says in `X-Forwarded-Host` has no effect. */
+/** The host of the request. `X-Forwarded-Host` has no effect. */
 function hostOf({ raw }: FastifyRequest): string {
   return (raw.headers.host ?? '').toLowerCase();
 }

@@ -1,8 +1,8 @@
 import { readMembersExactly } from '../../../language/formats/read-members.ts';
 
-/** JSON in a URL, which is read as strictly as in a body. Throws SyntaxError and MalformedBody. */
+/** Parses JSON in a URL as strictly as JSON in a body. Throws SyntaxError and MalformedBody. */
 export function parseStrictly(text: string): unknown {
-  // It is one value: the object around it cannot end early.
+  // Makes sure that the text is one value, so that it cannot end the object around it.
   JSON.parse(text);
   return readMembersExactly(Buffer.from(`{"value":${text}}`), ['value'])['value'];
 }

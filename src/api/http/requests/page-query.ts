@@ -2,12 +2,12 @@
 import { z } from 'zod';
 
 /**
- * Decisions 3: a page without a limit must not drop anything that clients expect, and a larger limit counts as this
- * one.
+ * Default and maximum of a page (decisions 3). Clients that send no limit expect all items, so the default is large. A
+ * larger limit counts as this one.
  */
 export const pageItemsMax = 10_000;
 
-/** `items`: what the page consists of, for the description. `itemsMax`: how many it may have. */
+/** `items`: a word for the items of the page, for the description. `itemsMax`: how many the page may have. */
 export function pageQuery(items: string, itemsMax = pageItemsMax) {
   return z.strictObject({
     limit: z
@@ -20,7 +20,7 @@ export function pageQuery(items: string, itemsMax = pageItemsMax) {
         description: `How many ${items} the page may have at most. More than ${itemsMax} counts as ${itemsMax}.`,
         jsonSchema: { type: 'integer', minimum: 1, default: itemsMax },
       }),
-    // Forms that cannot leave it out send it empty.
+    // Forms that cannot leave the parameter out send an empty one.
     continuation: z
       .string()
       .transform((text) => (text === '' ? undefined : text))

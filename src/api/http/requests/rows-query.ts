@@ -6,7 +6,7 @@ import { fieldsMax, sortKeyPattern, sortKeysMax, type GivenQuery } from '../../q
 import { parseEngineContinuation } from '../../query/protocol.ts';
 import { parseStrictly } from './json-parameter.ts';
 
-/** Forms that cannot leave a parameter out send it empty: that counts as absent, here and below. */
+/** A condition in JSON. Here and below, an empty parameter counts as absent, because some forms cannot leave it out. */
 const condition = z.string().transform((text, context) => {
   if (text === '') return undefined;
   try {
@@ -21,14 +21,14 @@ const condition = z.string().transform((text, context) => {
   }
 });
 
-/** Column IDs with commas between them or, if one contains a comma, as an array in JSON. */
+/** Column IDs, separated by commas. If one contains a comma: a JSON array. */
 const columnIds = z.string().transform((text) => {
   if (text === '') return undefined;
   if (text.startsWith('[')) {
     try {
       return parseStrictly(text);
     } catch {
-      // It is the ID of a column, which begins so.
+      // The text is no JSON: it is the ID of a column that begins with a bracket.
     }
   }
   return text.split(',');
@@ -39,15 +39,15 @@ function inJson(schema: object, ...examples: readonly unknown[]): object {
   return { type: 'string', contentMediaType: 'application/json', contentSchema: schema, examples };
 }
 
-/** The query parameters that say which rows are asked for, and how (docs/spec/queries.md). */
+/** The query parameters that select rows, their order and their columns (docs/spec/queries.md). */
 export const whichRows = {
   filter: condition.optional().meta({
-    description: 'Which rows are asked for: a condition in JSON.',
+    description: 'The condition that rows must meet, in JSON.',
     jsonSchema: inJson({ $ref: '#/components/schemas/Condition' }, { column: 'age', op: 'gte', value: 18 }),
   }),
   sort: columnIds.optional().meta({
     description:
-      'The columns that the rows are sorted by; a minus before one sorts downwards. Also without brackets and quotes, with commas between them.',
+      'The columns to sort by, as a JSON array or separated by commas. A minus before a column means descending.',
     jsonSchema: inJson(
       {
         type: 'array',
@@ -62,7 +62,7 @@ export const whichRows = {
   }),
   fields: columnIds.optional().meta({
     description:
-      'The columns that are asked for. `$version` is the version of a row. Also without brackets and quotes, with commas between them.',
+      'The columns in the answer, as a JSON array or separated by commas. `$version` is the version of a row.',
     jsonSchema: inJson(
       { type: 'array', items: { type: 'string', pattern: wholeText }, maxItems: fieldsMax, uniqueItems: true },
       ['name', '$version'],
@@ -70,7 +70,7 @@ export const whichRows = {
   }),
 };
 
-/** What a request asks of the rows; null if it asks for a page of all of them, as it is. */
+/** The query of a request; null if it asks for a plain page of all rows. */
 export function queryOf({ filter, sort, fields, count }: GivenQuery): GivenQuery | null {
   const query: GivenQuery = {
     ...(filter !== undefined && { filter }),
@@ -81,7 +81,7 @@ export function queryOf({ filter, sort, fields, count }: GivenQuery): GivenQuery
   return Object.keys(query).length === 0 ? null : query;
 }
 
-/** Whether a continuation is that of a query, not of a page of all rows. */
+/** Whether a continuation belongs to a query, not to a page of all rows. */
 export function isOfQuery(continuation: string | undefined): continuation is string {
   return continuation !== undefined && parseEngineContinuation(continuation) !== null;
 }

@@ -1,15 +1,15 @@
-/** Validates parts of requests with zod, and reports errors in the wording of the interface. */
+/** Validates parts of requests with zod. Its errors have the wording of the interface. */
 import type { FastifySchemaCompiler } from 'fastify';
 import type { z } from 'zod';
 import { HttpError } from '../answers/http-error.ts';
 
-/** The prefix of messages for each part of a request; places in a body have none (`rows[3].age`). */
+/** The prefix of messages for each part of a request. Places in a body have no prefix (`rows[3].age`). */
 const partNames: Readonly<Record<string, string>> = { querystring: 'query', params: 'path', headers: 'header' };
 
 /** Validates route schemas. Used by Fastify for the query and the path of each request. */
 export const compileValidator: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
   const part = partNames[httpPart ?? ''] ?? '';
-  // Most requests have no query: its result is computed once.
+  // Most requests have no query: compute its result once.
   const withoutQuery = httpPart === 'querystring' ? schema.safeParse({}) : null;
   return (value: unknown) => {
     if (withoutQuery?.success && isEmpty(value)) return { value: withoutQuery.data };
@@ -37,7 +37,7 @@ function toRefusal(error: z.ZodError, part: string): HttpError {
   return new HttpError('request_validation_error', describeIssue(error.issues[0]!, part));
 }
 
-/** Describes the first problem, and its place. */
+/** Describes the first problem, with its place. */
 function describeIssue(issue: z.core.$ZodIssue, part: string): string {
   if (issue.code === 'unrecognized_keys') {
     const place = placeOf([...issue.path, issue.keys[0]!], part);
@@ -47,7 +47,7 @@ function describeIssue(issue: z.core.$ZodIssue, part: string): string {
   return `${place}: ${issue.message}`;
 }
 
-/** `rows[3].age` of `['rows', 3, 'age']`. */
+/** `['rows', 3, 'age']` gives `rows[3].age`. */
 function placeOf(path: readonly PropertyKey[], part: string): string {
   return path.reduce<string>((place, key) => {
     if (typeof key === 'number') return `${place}[${key}]`;

@@ -7,7 +7,7 @@ import { parseOrRefuse } from './validation.ts';
 const versionMax = 2n ** 63n - 1n;
 
 /**
- * The header `If-Match`: `"n"`, or `W/"n"`, into which proxies may turn it. A version beyond the maximum counts as the
+ * The header `If-Match`: `"n"`, or `W/"n"`, because proxies may weaken it. A version beyond the maximum counts as the
  * maximum.
  */
 export const ifMatchHeader = z
@@ -18,13 +18,13 @@ export const ifMatchHeader = z
     return version < versionMax ? version : versionMax;
   });
 
-/** The header `If-None-Match`: `*`, or entity tags. Null stands for `*`; the weak prefix is dropped. */
+/** The header `If-None-Match`: `*`, which gives null, or a list of entity tags without their weak prefix. */
 export const ifNoneMatchHeader = z
   .string()
   .regex(/^(\*|(W\/)?"[^"]*"([ \t]*,[ \t]*(W\/)?"[^"]*")*[ \t]*(,[ \t]*)?)$/, 'must be * or a list of entity tags')
   .transform((list) => (list === '*' ? null : list.match(/"[^"]*"/g)!));
 
-/** The header `If-Range`: an entity tag, or a date, by which no file is known here. */
+/** The header `If-Range`: an entity tag, or a date. No file matches a date here. */
 export const ifRange = z
   .string()
   .regex(
@@ -32,7 +32,7 @@ export const ifRange = z
     'must be an entity tag or a date',
   );
 
-/** The version that must be unchanged, if the request names one. Throws HttpError for a malformed header. */
+/** The version of `If-Match`, if the request has that header. Throws HttpError for a malformed header. */
 export function readIfMatch(request: FastifyRequest): bigint | undefined {
   const value = request.raw.headers['if-match'];
   return value === undefined ? undefined : parseOrRefuse(ifMatchHeader, value, 'If-Match');
@@ -51,8 +51,8 @@ export function setVersion(reply: FastifyReply, version: bigint): FastifyReply {
 }
 
 /**
- * Returns a test whether the client has a version already, so that 304 answers it. Call it before any look-up: it
- * throws HttpError for a malformed header, and malformed requests are refused before missing resources
+ * Returns a function that tests whether the client has a version already, so that the answer is 304. Call it before any
+ * look-up: it throws HttpError for a malformed header, and a malformed request is refused before a missing resource
  * (docs/spec/decisions.md 6).
  */
 export function readIfNoneMatch(request: FastifyRequest): (version: bigint) => boolean {
@@ -60,7 +60,7 @@ export function readIfNoneMatch(request: FastifyRequest): (version: bigint) => b
   return (version) => hasTag(formatEtag(version));
 }
 
-/** The same for any entity tag. Throws HttpError for a malformed header. */
+/** Like `readIfNoneMatch`, for any entity tag. Throws HttpError for a malformed header. */
 export function readKnownTags(request: FastifyRequest): (etag: string) => boolean {
   const value = request.raw.headers['if-none-match'];
   if (value === undefined) return hasNone;
@@ -69,8 +69,8 @@ export function readKnownTags(request: FastifyRequest): (etag: string) => boolea
 }
 
 /**
- * Returns a test whether the client asks for a part of what has this entity tag: it does without `If-Range`. Throws
- * HttpError for a malformed header.
+ * Returns a function that tests whether `If-Range` allows a part of the file with this entity tag. Without `If-Range`
+ * it does. Throws HttpError for a malformed header.
  */
 export function readIfRange(request: FastifyRequest): (etag: string) => boolean {
   const value = request.raw.headers['if-range'];

@@ -44,17 +44,20 @@ const rowPath = {
   rowID: z.string().meta({ description: 'The ID of a row.', examples: ['AAAAAAAAAAEAAAAAAAAAAA'] }),
 };
 
-/** What stands in the path for `rowID`, which need not be an ID. */
+/** The text in the path for `rowID`. It need not be an ID. */
 function rowIdOf(request: FastifyRequest): string {
   return (request.params as { readonly rowID: string }).rowID;
 }
 
-/** The row of the path. A malformed ID is answered like an unknown one: it becomes an address that no row has. */
+/**
+ * The row of the path. A malformed ID becomes an address that no row has, so that the answer is the same as for an
+ * unknown ID.
+ */
 function rowOf(request: FastifyRequest): RowAddress {
   return parseRowId(rowIdOf(request)) ?? { version: 0n, ordinal: 0, index: 0 };
 }
 
-/** From the first of the rows that an answer names. `tableID`: where the ID of their table stands. */
+/** Links for the first row that an answer names. `tableID`: the runtime expression for the ID of its table. */
 export function rowLinks(tableID: '$response.body#/data/tableID' | '$request.path.tableID'): Link[] {
   return linksTo(['getRow', 'updateRow', 'deleteRow'], { tableID, rowID: '$response.body#/data/rowIDs/0' });
 }
@@ -93,13 +96,13 @@ const patchOperation: Operation = {
   path: rowPath,
   summary: 'Update a row',
   description:
-    'Sets the columns that the body names; null empties one. The others stay as they are. A `$rowID` in the body must ' +
+    'Sets the columns that the body names; null empties a column. Other columns stay as they are. A `$rowID` in the body must ' +
     'be that of the row.',
   ifMatch: 'row',
   body: jsonContent(inputRow, { 'set one column, empty another': { name: 'Ada Lovelace', born: null } }),
   answers: {
     200: {
-      description: 'The row was updated. Its version is in `ETag`.',
+      description: 'The row was updated. `ETag` has its version.',
       versioned: true,
       headersAtTimes: ['Tablog-Dropped-Cells'],
       body: jsonContent(nothing, { updated: {} }),
@@ -108,7 +111,9 @@ const patchOperation: Operation = {
   errors: ['payment_required', 'table_not_found', 'row_not_found', ...cellErrors],
 };
 
-/** A patch of at most this many bytes need not wait for a place among the large bodies, nor for a look at its table. */
+/**
+ * A patch of at most this many bytes waits neither for a place among the large bodies nor for a look-up of its table.
+ */
 const smallPatchBytesMax = 16 * 1024;
 
 function addPatchRow(
@@ -165,7 +170,7 @@ function addPatchRow(
   );
 }
 
-/** Short patches are not worth the compression. */
+/** Packs the body of a patch. Compression does not pay for a short one. */
 async function packPatch(bytes: Uint8Array): Promise<PackedBody> {
   return bytes.length < 1024 ? { codec: 0, bytes } : packBody(bytes);
 }
@@ -175,7 +180,7 @@ const deleteOperation: Operation = {
   tag: 'Rows',
   path: rowPath,
   summary: 'Delete a row',
-  description: 'That there is no such row is no error. The version of the table is in `ETag`.',
+  description: 'It is no error if the row does not exist. `ETag` has the version of the table.',
   ifMatch: 'row',
   answers: {
     200: {

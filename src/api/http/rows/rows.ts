@@ -44,12 +44,12 @@ const versionOperation: Operation = {
   tag: 'Rows',
   summary: "Get the version of a table's rows",
   description:
-    "The version as `ETag`. It rises with each change of the table's data: ask again to find out whether there was one.",
+    "The version as `ETag`. It rises with each change of the table's data, so a client can ask again to find out about changes.",
   answers: { 200: { description: 'The table has the version in `ETag`.', versioned: true } },
   errors: ['table_not_found'],
 };
 
-/** Those of a page, and of a query on the rows (docs/spec/queries.md). */
+/** The parameters of a page, and of a query on the rows (docs/spec/queries.md). */
 const rowsQuery = pageQuery('rows').extend({
   ...whichRows,
   count: z
@@ -67,10 +67,10 @@ const listOperation: Operation = {
   summary: 'List rows',
   description:
     "A page of the table's rows, in the order in which they were added. While rows remain, the answer has a " +
-    '`continuation`; the last page has none. A page may have fewer rows than asked for. With `Accept: text/csv` it is CSV.',
+    '`continuation`; the last page has none. A page may have fewer rows than `limit`. With `Accept: text/csv` it is CSV.',
   answers: {
     200: {
-      description: 'Rows, and where to go on.',
+      description: 'Rows, and the continuation.',
       versioned: true,
       headersAtTimes: ['Tablog-Count', 'Tablog-Cache', 'Tablog-Continuation', 'Link'],
       body: {
@@ -135,7 +135,7 @@ const addOperation: Operation = {
   operationId: 'addRows',
   tag: 'Rows',
   summary: 'Add rows',
-  description: 'All of the rows, or none of them if there is an error. A `$rowID` in a row is ignored.',
+  description: 'Adds all rows, or none of them if there is an error. A `$rowID` in a row is ignored.',
   ifMatch: 'table',
   asynchronous: true,
   body: {

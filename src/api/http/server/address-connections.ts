@@ -1,6 +1,6 @@
 /**
- * Bounds the connections of a server: how many are open, in all and of one client address, and how many new ones an
- * address opens in a window (docs/reference/rate-limits.md). Where too many are open, an idle one makes room for a new
+ * Limits the connections of a server: how many are open, in total and per client address, and how many new ones an
+ * address opens in a window (docs/reference/rate-limits.md). If too many are open, a new connection replaces an idle
  * one.
  */
 import type { Server, ServerResponse } from 'node:http';
@@ -14,29 +14,32 @@ type HttpSocket = Socket & { readonly _httpMessage?: ServerResponse | null };
 
 export interface ConnectionBounds {
   readonly max: number;
-  /** The most of one address. */
+  /** Maximum of open connections of one address. */
   readonly eachMax: number;
-  /** The most new ones of one address in a window, without those that bring a valid token; 0: no limit. */
+  /** Maximum of new connections of one address in a window, without those that bring a valid token; 0: no limit. */
   readonly newMax: number;
   /** In milliseconds. */
   readonly windowMs: number;
-  /** Whether an address is of a proxy that many clients share: for it, only `max` holds. */
+  /** Whether the address belongs to a proxy that many clients share. Only `max` applies to it. */
   readonly isProxy: (address: string | undefined) => boolean;
   readonly observer: Pick<RequestObserver, 'connectionClosed'>;
 }
 
 /**
- * How long a connection beyond the limit of new ones is held before it is closed, in milliseconds: else its client
- * takes all the time that the process has.
+ * How long a connection beyond the limit of new ones is held before it is closed, in milliseconds. Without the delay
+ * its client could take all the time of the process.
  */
 const heldMs = 1000;
-/** How many are held at once; further ones are closed at once. */
+/** Maximum of connections that are held. Further ones are closed at once. */
 const heldMax = 1000;
 
-/** Gives back what a new connection took of the limit of its address. */
+/** The limit from which each new connection has taken a unit. `acquit` gives the unit back. */
 const takenBy = new WeakMap<Socket, { readonly limit: RefilledLimit; readonly network: string }>();
 
-/** A request with a valid token came on this connection: it does not count to the limit of new ones. */
+/**
+ * Call it when a request with a valid token came on this connection. The connection then does not count towards the
+ * limit of new ones.
+ */
 export function acquit(socket: Socket): void {
   const taken = takenBy.get(socket);
   if (taken === undefined) return;
@@ -44,15 +47,16 @@ export function acquit(socket: Socket): void {
   taken.limit.count(taken.network, -1);
 }
 
-/** Counts requests that were read on this connection for nothing, as if each had been a connection. */
+/** Counts requests on this connection that were read in vain, as if each had been a new connection. */
 export function charge(socket: Socket, requests: number): void {
   const taken = takenBy.get(socket);
   taken?.limit.count(taken.network, requests);
 }
 
 /**
- * An address beyond `eachMax` loses its oldest idle connection. Beyond `max` in all, the address that holds most does.
- * A new connection is closed if there is no idle one. Idle is one without a request under way.
+ * If an address has more than `eachMax` connections, its oldest idle one is closed. If there are more than `max` in
+ * total, the address with most of them loses its oldest idle one. If there is no idle one, the new connection is
+ * closed. A connection without a request in progress is idle.
  */
 export function limitConnections(
   server: Server,
@@ -93,14 +97,14 @@ export function limitConnections(
     socket.once('close', () => remove(socket, network));
   });
 
-  /** Reads nothing of it, and closes it. */
+  /** Closes the connection after a delay, and reads nothing from it. */
   function hold(socket: Socket): void {
     if (held.size >= heldMax || count + held.size >= max) {
       socket.destroy();
       return;
     }
     held.add(socket);
-    // Only now: Node resumes a new connection in this turn.
+    // Only in the next tick: Node resumes a new connection in this one.
     process.nextTick(() => socket.pause());
     const timer = setTimeout(() => socket.destroy(), heldMs);
     socket.once('close', () => {

@@ -1,4 +1,4 @@
-/** The methods of each path, collected as routes are registered, for 405 and its `Allow` header. */
+/** The methods of each path, collected while routes are registered. Answers with 405 list them in `Allow`. */
 export class AllowedMethods {
   readonly #methodsByUrl = new Map<string, Set<string>>();
 
@@ -18,7 +18,7 @@ export class AllowedMethods {
 }
 
 /**
- * The path as the router reads it: without scheme and host, up to a query or fragment, and percent-decoded; `*` is the
+ * The path as the router reads it: without scheme and host, up to a query or fragment, and percent-decoded. `*` is the
  * root.
  */
 function routedPathOf(target: string): string {
@@ -27,7 +27,7 @@ function routedPathOf(target: string): string {
   try {
     return decodeURI(path);
   } catch {
-    // decodeURI throws only for broken escapes and invalid UTF-8, which are in no known path.
+    // decodeURI throws only for broken escapes and invalid UTF-8. No known path has these.
     return path;
   }
 }

@@ -1,4 +1,4 @@
-/** The HTTP server without a port: routes, hooks and errors. The caller calls `listen`. */
+/** The HTTP server with its routes, hooks and errors. The caller calls `listen`. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type {
@@ -35,7 +35,7 @@ import type { TeamActivity } from '../../usage/team-activity.ts';
 import type { FilesOrigin } from '../requests/files-origin.ts';
 import { compileValidator } from '../requests/validation.ts';
 
-/** The settings of what clients reach. */
+/** The settings of the HTTP interface. */
 interface HttpSettings extends BoundedAppSettings {
   readonly PUBLIC_URL?: string | undefined;
   readonly CORS_ORIGINS?: '*' | readonly string[] | undefined;
@@ -44,7 +44,7 @@ interface HttpSettings extends BoundedAppSettings {
 export interface AppDependencies {
   readonly config: HttpSettings;
   readonly log: FastifyBaseLogger;
-  /** How fast a client must read its answers; absent: slower than any network that people use. */
+  /** How fast a client must read its answers. Absent: a default that is slower than any network that people use. */
   readonly readingFloor?: ReadingFloor;
   readonly authenticate: Authenticate;
   readonly onRefusedToken: OnRefusedToken;
@@ -53,26 +53,26 @@ export interface AppDependencies {
   readonly reachHead?: ReachHead;
   /** Limits refused tokens by the address of the client; absent: there is no limit. */
   readonly addressLimit?: AddressLimit | null;
-  /** Limits preflights of browsers by that address; absent: there is no limit. */
+  /** Limits preflights of browsers by the address of the client; absent: there is no limit. */
   readonly preflightLimit?: AddressLimit | null;
-  /** Limits requests to paths that need no token, by that address; absent: there is no limit. */
+  /** Limits requests to paths that need no token, by the address of the client; absent: there is no limit. */
   readonly publicLimit?: AddressLimit | null;
-  /** The bytes of static files that clients have not read yet; absent: nobody counts them. */
+  /** Limits the bytes of static files that clients have not read yet; absent: there is no limit. */
   readonly outgoingBytes?: FairShares | null;
   readonly isLinked: IsLinked;
   /** Absent, or null: files have no origin of their own. */
   readonly filesOrigin?: FilesOrigin | null;
   readonly checkHealth: CheckHealth;
   readonly observer: RequestObserver;
-  /** Counts the requests of each team; absent: nobody does. */
+  /** Counts the requests of each team; absent: they are not counted. */
   readonly activity?: Pick<TeamActivity, 'requestEnded'> | null;
-  /** Traces requests; absent: nobody does. */
+  /** Traces requests; absent: they are not traced. */
   readonly tracing?: Pick<Tracing, 'traceRequest'> | null;
   /** Adds the routes of the interface. */
   readonly routes: (app: App) => void;
 }
 
-/** Where `console/build.ts` puts it. */
+/** The folder that `console/build.ts` writes. */
 const consoleFolder = join(import.meta.dirname, '../../../../console/dist');
 
 const noQuery = z.strictObject({});
@@ -117,7 +117,7 @@ export function buildApp({
   };
   const all: RouteOptions[] = [];
   app.addHook('onRoute', (route) => {
-    // Of CORS, and no part of the interface.
+    // The route of CORS is no part of the interface.
     if (route.url === '*') return;
     prepareRoute(route, admission, allowedMethods);
     all.push(route);
@@ -135,7 +135,7 @@ export function buildApp({
 
 /**
  * Every route that is not public needs a token with sufficient rights. Every route refuses unknown query parameters,
- * and `Accept` of what it has not.
+ * and media types in `Accept` that it does not have.
  */
 function prepareRoute(
   route: RouteOptions,
@@ -153,16 +153,19 @@ function prepareRoute(
   route.schema = { querystring: noQuery, ...route.schema };
 }
 
-/** Scripts in files have whatever is at their origin: there is nothing but files. */
+/**
+ * The hook that answers 404 for everything but files on the origin of files. Scripts in files can reach whatever is on
+ * their origin.
+ */
 function buildFilesOnly(filesOrigin: FilesOrigin) {
   return function onRequest(request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
     if (filesOrigin.isAskedBy(request) && !request.raw.url!.startsWith('/files/'))
-      replyWithError(reply, 'not_found', 'Only files are at this address.');
+      replyWithError(reply, 'not_found', 'This address serves only files.');
     else done();
   };
 }
 
-/** The query parser keeps broken percent-encoding as text, so that a wrong text would pass for a right one. */
+/** Refuses broken percent-encoding. The query parser would keep it as text. */
 function refuseBrokenQuery(request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void {
   const url = request.raw.url!;
   const start = url.indexOf('?');
@@ -179,7 +182,7 @@ function refuseBrokenQuery(request: FastifyRequest, _reply: FastifyReply, done: 
   }
   const [name] = broken.split('=', 1);
   const place = isPercentEncoded(name!) ? `query.${decodeURIComponent(name!)}` : 'query';
-  done(new HttpError('request_validation_error', `${place}: it is not validly percent-encoded.`));
+  done(new HttpError('request_validation_error', `${place}: the percent-encoding is invalid.`));
 }
 
 function isPercentEncoded(text: string): boolean {
@@ -192,7 +195,7 @@ function isPercentEncoded(text: string): boolean {
   }
 }
 
-/** 405 if the path has other methods, else 404. */
+/** Answers 405 if the path has other methods, otherwise 404. */
 function replyNotRouted(request: FastifyRequest, reply: FastifyReply, allowedMethods: AllowedMethods): void {
   const methods = allowedMethods.of(request.url);
   if (methods.length === 0) {
@@ -200,5 +203,5 @@ function replyNotRouted(request: FastifyRequest, reply: FastifyReply, allowedMet
     return;
   }
   const allow = methods.join(', ');
-  replyWithError(reply, 'method_not_allowed', `This path knows ${allow}, not ${request.method}.`, { allow });
+  replyWithError(reply, 'method_not_allowed', `This path has no method ${request.method}. It has ${allow}.`, { allow });
 }

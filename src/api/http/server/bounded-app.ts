@@ -1,6 +1,6 @@
 /**
- * What each server of the service has at its own port: bounds on connections, and on requests that need no token, and
- * an end that lets requests finish.
+ * Builds what every server of the service has: limits on connections and on requests that need no token, and a shutdown
+ * that lets requests finish.
  */
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
@@ -19,7 +19,7 @@ import { RequestLog } from './request-log.ts';
 import type { RequestObserver } from './request-observer.ts';
 import type { ReadingFloor } from './slow-readers.ts';
 
-/** The settings of these bounds. */
+/** The settings of these limits. */
 export interface BoundedAppSettings {
   readonly LOG_REQUESTS: boolean;
   readonly TRUSTED_PROXIES?: TrustedProxies | undefined;
@@ -40,19 +40,19 @@ export interface BoundedAppOptions {
   /** How fast a client must read its answers. */
   readonly readingFloor?: ReadingFloor | undefined;
   readonly observer: RequestObserver;
-  /** Counts the requests of each team; null: nobody does. */
+  /** Counts the requests of each team; null: they are not counted. */
   readonly activity: Pick<TeamActivity, 'requestEnded'> | null;
   /** Limits requests to paths that need no token, by the address of the client; null: there is no limit. */
   readonly publicLimit: AddressLimit | null;
 }
 
 interface BoundedApp {
-  /** Without routes. Its `close` lets requests in flight finish within DRAIN_TIMEOUT_MS. */
+  /** The server without routes. Its `close` lets requests in flight finish within DRAIN_TIMEOUT_MS. */
   readonly app: App;
   readonly isDraining: () => boolean;
 }
 
-/** Limit of request line and headers in bytes: room for a path of IDs, a query, and a token. */
+/** Maximum of bytes of the request line and the headers: enough for a path of IDs, a query and a token. */
 const headerBytesMax = 16 * 1024;
 /** Slower than any network that people use. */
 const defaultReadingFloor: ReadingFloor = { bytesPerSecond: 1024, windowMs: 60_000 };
@@ -87,7 +87,7 @@ export function buildBoundedApp({
     loggerInstance: log,
     logController: new RequestLog(config.LOG_REQUESTS, observer, activity),
     genReqId: buildRequestIds(),
-    // `request.ip` is the address of the client; a number alone is not trusted by Fastify.
+    // Makes `request.ip` the address of the client. Fastify does not trust a number of proxies alone.
     ...(config.TRUSTED_PROXIES !== undefined && { trustProxy: isTrusted }),
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -97,13 +97,13 @@ export function buildBoundedApp({
       servers.push(server);
       return server;
     },
-    // The router accepts IDs of any length: they are validated where they are looked up.
+    // The router accepts IDs of any length. The code that looks them up validates them.
     routerOptions: { maxParamLength: headerBytesMax },
     clientErrorHandler: () => {
       // The server has its own handler, shared by the servers of both addresses.
     },
     frameworkErrors: (_error, request, reply) => {
-      const error = new HttpError('request_validation_error', 'path: it is not validly percent-encoded.');
+      const error = new HttpError('request_validation_error', 'path: the percent-encoding is invalid.');
       const answer = ({ type, message, headers }: HttpError): void =>
         void replyWithError(reply as FastifyReply, type, message, headers);
       const refusal = publicLimit?.count(request) ?? null;
@@ -121,7 +121,7 @@ export function buildBoundedApp({
 }
 
 /**
- * Counts the requests that need no token, also those to paths that do not exist. The others are counted by their team,
+ * Counts requests that need no token, including those to paths that do not exist. Other requests count for their team,
  * or as refused tokens.
  */
 function limitPublic(limit: AddressLimit): onRequestHookHandler {
@@ -135,8 +135,8 @@ function limitPublic(limit: AddressLimit): onRequestHookHandler {
 }
 
 /**
- * How long a stop waits for requests in transit, if the servers listen: several pauses, in milliseconds. After each
- * pause everything that has arrived is read, even if a busy machine delays it.
+ * How long a shutdown waits for requests in transit, if the servers listen: several pauses, in milliseconds. After each
+ * pause everything that has arrived is read, even on a busy machine.
  */
 const lastRequests = { pauses: 5, pauseMs: 20 };
 
@@ -145,7 +145,7 @@ function drainOnClose(app: App, servers: readonly Server[], timeoutMs: number): 
   let draining = false;
   let stopWatch: (() => void) | null = null;
   app.addHook('onSend', (_request, reply, payload, done) => {
-    // So that clients send no further request on a connection that is about to close.
+    // Tells clients to send no further request on a connection that is about to close.
     if (draining) void reply.header('connection', 'close');
     done(null, payload);
   });
@@ -162,14 +162,14 @@ function drainOnClose(app: App, servers: readonly Server[], timeoutMs: number): 
   return () => draining;
 }
 
-/** Routes read bodies as streams: Fastify must treat every method as one without a body. */
+/** Makes Fastify treat every method as one without a body, because routes read bodies as streams. */
 function leaveBodiesUnread(app: App): void {
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   }
 }
 
-/** IDs that are unique across requests and processes, for the cost of a counter. */
+/** Makes IDs that are unique across requests and processes, at the cost of a counter. */
 function buildRequestIds(): () => string {
   const process = randomBytes(6).toString('base64url');
   let last = 0;

@@ -18,15 +18,15 @@ import { inTurn } from './pipeline.ts';
 import { dropRestOfBody } from './rest-of-body.ts';
 import { cutOffSlowReaders, type ReadingFloor } from './slow-readers.ts';
 
-/** How long a connection that is given up stays open, so that the client receives the answer. */
+/** How long a connection stays open after its last answer, so that the client receives the answer. */
 const lingerMs = 1_000;
 const idleCheckMs = 50;
-/** A client that takes longer to send its headers is disconnected, so that slow ones cannot hold connections. */
+/** A client that takes longer to send its headers is disconnected, so that slow clients cannot hold connections. */
 const headerTimeoutMs = 15_000;
 /** Longer than the 60 s of most proxies, so that the proxy closes first. */
 const keepAliveTimeoutMs = 72_000;
 
-/** A socket of Node's HTTP server. `_httpMessage` is its current response; Node's own handlers use it too. */
+/** A socket of Node's HTTP server. `_httpMessage` is its current response, which Node's own handlers use too. */
 type HttpSocket = Socket & { readonly _httpMessage?: ServerResponse | null };
 
 interface ConnectionLimits {
@@ -41,20 +41,21 @@ interface ConnectionLimits {
   readonly headerBytesMax: number;
 }
 
-/** A server for `handler` that answers in the interface's format even if a request never reaches the handler. */
+/** A server for `handler`. It answers in the format of the interface even if a request never reaches the handler. */
 export function createServer(handler: RequestListener, limits: ConnectionLimits): Server {
   const paces = new BodyPaces(limits.sendingFloor, failBody);
   function handle(request: IncomingMessage, response: ServerResponse): void {
     const lacksHost = request.headers.host === undefined && request.httpVersion === '1.1';
     handleInTurn(request, response, lacksHost ? 'Host: is missing.' : null);
   }
-  /** `refusal`: why the request is answered before the handler sees it; null: it is not. */
+  /** `refusal`: why the request is answered before the handler sees it; null: the handler answers it. */
   function handleInTurn(request: IncomingMessage, response: ServerResponse, refusal: string | null): void {
     inTurn(
       request.socket,
       response,
       () => {
-        // Until its turn nothing is read from the connection, which is no slowness of the client.
+        // Watch the body only from its turn on: until then nothing is read from the connection, which is not the
+        // client's fault.
         if (hasBody(request)) {
           paces.watch(request);
           dropRestOfBody(request, response);
@@ -70,10 +71,10 @@ export function createServer(handler: RequestListener, limits: ConnectionLimits)
       headersTimeout: headerTimeoutMs,
       connectionsCheckingInterval: headerTimeoutMs / 3,
       keepAliveTimeout: keepAliveTimeoutMs,
-      // An import may take long; stalled clients are caught by the idle timeout.
+      // An import may take long. The idle timeout ends stalled clients.
       requestTimeout: 0,
       maxHeaderSize: limits.headerBytesMax,
-      // Node's own answer to a request without Host has no body; `handle` sends ours.
+      // Node's own answer to a request without Host has no body. `handle` sends ours.
       requireHostHeader: false,
     },
     handle,
@@ -108,10 +109,10 @@ function refuseRequest(response: ServerResponse, message: string): void {
     .end(body);
 }
 
-/** Connections whose client broke the protocol. Node's parser reports each packet that comes after that. */
+/** Connections whose client broke the protocol. Node's parser reports every later packet of such a connection again. */
 const givenUp = new WeakSet<Socket>();
 
-/** Answers invalid HTTP. `error` is from Node's parser, or says that the headers took too long. */
+/** Answers invalid HTTP. `error` comes from Node's parser, or reports that the headers took too long. */
 function onClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) {
     socket.destroy();
@@ -125,9 +126,9 @@ function onClientError(error: Error & { code?: string }, socket: Socket): void {
 function describeClientError(code: string | undefined): HttpError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return invalid('The header of the request is too large.');
+      return invalid('The headers of the request are too large.');
     case 'HPE_INVALID_EOF_STATE':
-      return invalid('The request is cut short.');
+      return invalid('The request is incomplete.');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return timeoutOf('The request did not arrive in time.');
     default:
@@ -139,7 +140,7 @@ function invalid(message: string): HttpError {
   return new HttpError('request_validation_error', message);
 }
 
-/** The connection was idle. Only the client's idleness counts: the service may take as long as it needs. */
+/** Handles an idle connection. Only the client's idleness counts: the service may take as long as it needs. */
 function onIdle(socket: HttpSocket): void {
   const response = socket._httpMessage;
   if (response) {
@@ -155,8 +156,8 @@ function onIdle(socket: HttpSocket): void {
 
 /**
  * Closes a connection whose client broke the protocol. Requests in progress on it keep their own answers, since they
- * may have taken effect. If the body of one is broken, its reader gets the error, and the connection closes after its
- * answer. If what followed them is broken, that is answered after them.
+ * may have taken effect. If the body of such a request is broken, its reader gets the error, and the connection closes
+ * after its answer. If the bytes after the requests are broken, the error follows their answers.
  */
 function giveUp(socket: HttpSocket, error: HttpError): void {
   const response = socket._httpMessage;
@@ -185,7 +186,7 @@ function refuse(socket: Socket, { type, message }: HttpError): void {
   endSoon(socket);
 }
 
-/** Half-closes the connection, and destroys it if the client does not close. */
+/** Half-closes the connection, and destroys it if the client does not close it. */
 function endSoon(socket: Socket): void {
   socket.end();
   const timer = setTimeout(() => socket.destroy(), lingerMs).unref();
@@ -193,11 +194,11 @@ function endSoon(socket: Socket): void {
 }
 
 /**
- * Lets requests in flight finish, for up to `timeoutMs`, then cuts their connections. Call it when the servers begin to
- * close; the returned function stops the timers.
+ * Lets requests in flight finish for up to `timeoutMs`, then cuts their connections. Call it when the servers begin to
+ * close. The returned function stops the timers.
  */
 export function drainConnections(servers: readonly Server[], timeoutMs: number): () => void {
-  // A connection becomes idle after its last answer, which `server.close` does not detect.
+  // A connection becomes idle after its last answer. `server.close` does not detect that.
   const check = setInterval(() => servers.forEach((server) => server.closeIdleConnections()), idleCheckMs);
   const deadline = setTimeout(() => servers.forEach((server) => server.closeAllConnections()), timeoutMs);
   return () => {

@@ -1,16 +1,16 @@
-/** CORS: which pages of other origins may ask, and which headers of answers their scripts may read. */
+/** CORS: which origins may send requests, and which headers of answers their scripts may read. */
 import cors, { type FastifyCorsOptions } from '@fastify/cors';
 import type { FastifyRequest } from 'fastify';
 import type { AddressLimit } from '../limits/address-limit.ts';
 import { responseHeaders, type DescribedHeader } from '../openapi/headers.ts';
 import type { App } from './app-type.ts';
 
-/** How long browsers may remember what a preflight said, in seconds: the longest that all of them accept. */
+/** How long browsers may cache the answer to a preflight, in seconds: the maximum that all of them accept. */
 const preflightSeconds = 7200;
 
 /**
- * Lets pages of these origins ask, or of any origin. Preflights have no token, so they are limited by the address of
- * the client.
+ * Allows requests from pages of these origins, or of any origin. Preflights have no token, so they are limited by the
+ * address of the client.
  */
 export function allowOrigins(app: App, origins: '*' | readonly string[], preflightLimit: AddressLimit | null): void {
   const allowed: FastifyCorsOptions = {
@@ -29,7 +29,7 @@ export function allowOrigins(app: App, origins: '*' | readonly string[], preflig
   });
 }
 
-/** Other requests with OPTIONS are answered like any method that a path does not have. */
+/** Other OPTIONS requests get the answer for a method that the path does not have. */
 function isPreflight({ method, headers }: FastifyRequest): boolean {
   return method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
 }

@@ -1,4 +1,4 @@
-/** What a process answers while it fills its read model: health and metrics. All else is 503. */
+/** The server of a process that fills its read model. It serves health and metrics; all other requests get 503. */
 import type { RouteOptions } from 'fastify';
 import { replyWithError } from '../answers/error-reply.ts';
 import { addHealthRoutes } from '../service/health.ts';
@@ -6,19 +6,19 @@ import type { App } from './app-type.ts';
 import { buildBoundedApp, type BoundedAppOptions } from './bounded-app.ts';
 
 interface FillingAppOptions extends Omit<BoundedAppOptions, 'activity'> {
-  /** A sentence that says how far it is. */
+  /** A sentence that says how far the fill is. */
   readonly describe: () => string;
-  /** What is served besides. */
+  /** Routes to serve besides health. */
   readonly routes: readonly RouteOptions[];
 }
 
 /**
- * Builds the server, which has the limits of each client address that the one after it has. No token is looked up, so
- * every request counts as one without.
+ * Builds the server. It has the same limits per client address as the server that follows it. No token is looked up, so
+ * every request counts as one without a token.
  */
 export function buildFillingApp({ describe, routes, ...options }: FillingAppOptions): App {
   const { app } = buildBoundedApp({ ...options, activity: null });
-  // Before a body is read.
+  // Answers before a body is read.
   app.addHook('onRequest', (request, reply, done) => {
     if (request.is404) replyWithError(reply, 'service_unavailable', describe());
     else done();

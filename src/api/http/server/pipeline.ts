@@ -1,19 +1,19 @@
 /**
- * Requests that a client sends before it has read its answers. They are handled one after the other, each once the
- * answer before it has left the process, and nothing more is read from the connection meanwhile: so unread answers do
- * not pile up in memory. After an answer that says `Connection: close` none is handled any more (RFC 9112, 9.6): the
- * client takes them for not handled, and may send them again.
+ * Handles requests that a client sends before it has read its answers. They are handled one after the other, each once
+ * the previous answer has left the process. Meanwhile nothing more is read from the connection, so that unread answers
+ * do not pile up in memory. After an answer with `Connection: close` no request is handled (RFC 9112, 9.6): the client
+ * assumes that these were not handled, and may send them again.
  */
 import type { Socket } from 'node:net';
 import type { HttpResponse } from './rest-of-body.ts';
 
 /**
- * How many requests of a connection wait for their turn at most: they may come in one packet. A client that sends more
+ * Maximum of requests of a connection that wait for their turn. They may arrive in one packet. A client that sends more
  * is disconnected.
  */
 const waitingMax = 100;
 
-/** `_paused` is Node's own: the connection has more to write than Node wants to keep. */
+/** `_paused` is Node's own field: the connection has more to write than Node wants to buffer. */
 type HttpSocket = Socket & { readonly _paused?: boolean };
 
 interface Line {
@@ -26,8 +26,8 @@ interface Line {
 const lines = new WeakMap<Socket, Line>();
 
 /**
- * Calls `handle` when the earlier requests of the connection are answered. `onDropped` is called with how many requests
- * never are handled.
+ * Calls `handle` when the earlier requests of the connection are answered. Calls `onDropped` with the number of
+ * requests that are never handled.
  */
 export function inTurn(
   socket: HttpSocket,
@@ -49,7 +49,7 @@ export function inTurn(
       if (line.waiting.length === 0 && socket._paused !== true) socket.resume();
     });
     handle();
-    // Called before the listener of rest-of-body.ts, which makes Node forget that the answer is the last one.
+    // Runs before the listener of rest-of-body.ts, which makes Node forget that the answer is the last one.
     response.prependOnceListener('finish', () => {
       line.hasEnded = response._last === true;
     });

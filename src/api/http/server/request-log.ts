@@ -3,7 +3,7 @@ import type { TeamActivity } from '../../usage/team-activity.ts';
 import type { RequestObserver } from './request-observer.ts';
 
 /**
- * Reports every request to the observer, counts it to its team, and logs a line per answer if enabled, without the
+ * Reports every request to the observer and counts it for its team. If enabled, logs one line per answer, without the
  * query, which may contain a signature. Also logs the errors that Fastify finds in answers.
  */
 export class RequestLog extends LogController {
@@ -20,7 +20,7 @@ export class RequestLog extends LogController {
 
   override incomingRequest(request: FastifyRequest, reply: FastifyReply): void {
     this.#observer.began();
-    // Every answer closes, even one that the client did not wait for, which never completes.
+    // Every answer emits `close`, even one that never completes because the client did not wait for it.
     reply.raw.on('close', () => this.#ended(request, reply));
   }
 
@@ -39,12 +39,12 @@ export class RequestLog extends LogController {
   }
 
   override requestCompleted(error: Error | null | undefined, request: FastifyRequest): void {
-    if (error) this.#warn(error, request, 'an answer could not be sent');
+    if (error) this.#warn(error, request, 'could not send an answer');
   }
 
   override streamError(error: Error & { code?: string }, request: FastifyRequest): void {
     // A disconnected client is logged as a request that was cut off.
-    if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') this.#warn(error, request, 'an answer broke off');
+    if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') this.#warn(error, request, 'an answer broke off before its end');
   }
 
   override writeHeadError(error: Error, request: FastifyRequest): void {
@@ -56,7 +56,7 @@ export class RequestLog extends LogController {
   }
 
   override defaultErrorLog(error: Error, request: FastifyRequest): void {
-    this.#warn(error, request, 'an error could not be answered as one of the interface');
+    this.#warn(error, request, 'could not answer an error in the format of the interface');
   }
 
   #warn(error: Error, request: FastifyRequest, message: string): void {
@@ -64,7 +64,7 @@ export class RequestLog extends LogController {
   }
 }
 
-/** The fields of log lines that identify a request. The team is known once the token was looked up. */
+/** The fields of log lines that identify a request. The team is known after the look-up of the token. */
 interface RequestDetails {
   readonly requestId: string;
   readonly teamId: string | undefined;
@@ -76,7 +76,7 @@ export function describeRequest(request: FastifyRequest): RequestDetails {
   return { requestId: request.id, teamId: teamOf(request) ?? undefined, method: request.method, path: pathOf(request) };
 }
 
-/** Null without a valid token. */
+/** The team of the request; null without a valid token. */
 function teamOf(request: FastifyRequest): string | null {
   const { principal } = request as Partial<Pick<FastifyRequest, 'principal'>>;
   return principal?.teamId ?? null;

@@ -1,27 +1,27 @@
 /**
- * What is left of a body when its request has been answered, also if nothing was refused: a handler need not read to
- * the end. Many clients read the answer only once they have sent all of the body, so the rest is read and dropped,
- * within bounds (docs/decisions/0067).
+ * Reads and drops the rest of a body after the answer to its request. A handler need not read a body to its end, even
+ * if it refuses nothing, and many clients read the answer only once they have sent the whole body. So the rest is read
+ * and dropped, within limits (docs/decisions/0067).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isGivenUp } from '../bodies/request-body.ts';
 
-/** How far the rest of a body is read. */
+/** Limits of reading the rest of a body. */
 const linger = {
-  /** Without a byte from the client, in milliseconds. */
+  /** Time without a byte from the client, in milliseconds. */
   idleMs: 2_000,
-  /** In all, in milliseconds. */
+  /** Total time, in milliseconds. */
   totalMs: 30_000,
   bytes: 256 * 1024 * 1024,
   checkMs: 250,
 } as const;
 
-/** A response of Node's HTTP server. Node closes the connection as soon as the last one is sent. */
+/** A response of Node's HTTP server. `_last`: Node closes the connection as soon as the response is sent. */
 export type HttpResponse = ServerResponse & { _last?: boolean };
 
 /**
- * To be called before a request with a body is handled. After it has been answered, reads and drops the rest of the
- * body, within bounds; then cuts the connection if the body goes on, or the answer was the last one. (Closing the
+ * Call it before a request with a body is handled. After the answer it reads and drops the rest of the body, within
+ * limits. If the body exceeds them, or the answer was the last one, it then cuts the connection. (To close the
  * connection at once would reset it, and the client might never see the answer.)
  */
 export function dropRestOfBody(raw: IncomingMessage, response: HttpResponse): void {
@@ -29,7 +29,7 @@ export function dropRestOfBody(raw: IncomingMessage, response: HttpResponse): vo
     if (raw.complete) return;
     const closes = response._last === true && !isGivenUp(raw);
     if (closes) response._last = false;
-    // A reader that was given up in the middle of a wait would keep the rest from flowing.
+    // A reader that was abandoned while it waited would keep the rest from flowing.
     if (raw.listenerCount('readable') > 0) raw.removeAllListeners('readable');
     raw.resume();
     drop(raw, closes);
@@ -37,8 +37,8 @@ export function dropRestOfBody(raw: IncomingMessage, response: HttpResponse): vo
 }
 
 /**
- * Waits until the rest of a body has come, or enough of it. `closes`: whether the connection is closed then in any
- * case.
+ * Waits until the rest of a body has arrived, or exceeds the limits. `closes`: whether the connection then closes in
+ * any case.
  */
 function drop(raw: IncomingMessage, closes: boolean): void {
   const { socket } = raw;

@@ -1,38 +1,36 @@
-/** Cuts off clients that read an answer so slowly that it would stay in memory for long. */
+/** Cuts off clients that read an answer so slowly that it would stay in memory for a long time. */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 export interface ReadingFloor {
-  /** The least that a client must read of a waiting answer, in bytes a second. */
+  /** Minimum rate at which a client must read a waiting answer, in bytes a second. */
   readonly bytesPerSecond: number;
-  /** Over how long that is measured, in milliseconds. */
+  /** Window over which the rate is measured, in milliseconds. */
   readonly windowMs: number;
 }
 
-/** Node's own fields, by which its idle timeout sees progress within one large write. */
+/** A socket with Node's own fields. They show progress within one large write. */
 type WritingSocket = Socket & {
   readonly _handle: { readonly writeQueueSize: number } | null;
-  /** Bytes that were given to the operating system, or wait in the queue of the handle. */
+  /** Bytes that the operating system has taken, or that wait in the queue of the handle. */
   readonly _bytesDispatched: number;
 };
 
-/**
- * When an answer was first seen waiting for its client in this window, and how many bytes the client had taken then.
- */
+/** The start of the current window of a waiting answer, and how many bytes the client had taken by then. */
 interface Window {
   readonly since: number;
   readonly taken: number;
 }
 
-/** How often each connection is looked at in a window. */
+/** How many times each connection is checked in a window. */
 const looksInWindow = 30;
 
-/** The windows of clients with an answer waiting. */
+/** The windows of clients for whom an answer waits. */
 const windows = new WeakMap<Socket, Window>();
 
 /**
- * Whether an answer has waited for its client for at least so long, in milliseconds, and the client took less than this
- * meanwhile.
+ * Whether an answer has waited for its client for at least `ms`, and the client has read it at less than
+ * `bytesPerSecond` since then.
  */
 export function readsSlowerThan(socket: Socket, bytesPerSecond: number, ms: number): boolean {
   const window = windows.get(socket);

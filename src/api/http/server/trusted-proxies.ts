@@ -1,22 +1,22 @@
-/** Proxies that are trusted to say in `X-Forwarded-For` who asks. */
+/** Proxies whose `X-Forwarded-For` is trusted. */
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
-/** How many proxies there are before the service; or the addresses and networks of them. */
+/** The number of proxies in front of the service, or their addresses and networks. */
 export type TrustedProxies = number | readonly string[];
 
-/** Whether an address is of a trusted proxy. `hop`: how many proxies are between it and this service. */
+/** Whether an address belongs to a trusted proxy. `hop`: how many proxies are between it and this service. */
 type IsTrustedProxy = (address: string | undefined, hop: number) => boolean;
 
 const hopsMax = 100;
 
-/** Null if it is neither a number of proxies nor addresses and networks with commas between them. */
+/** Parses a number of proxies, or addresses and networks separated by commas. Null for any other text. */
 export function parseTrustedProxies(text: string): TrustedProxies | null {
   if (/^\d+$/.test(text)) return Number(text) >= 1 && Number(text) <= hopsMax ? Number(text) : null;
   const networks = text.split(',');
   return networks.every(isNetwork) ? networks : null;
 }
 
-/** No proxy is trusted if `proxies` is undefined. */
+/** If `proxies` is undefined, no proxy is trusted. */
 export function trustIn(proxies: TrustedProxies | undefined): IsTrustedProxy {
   if (proxies === undefined) return () => false;
   if (typeof proxies === 'number') return (_address, hop) => hop < proxies;

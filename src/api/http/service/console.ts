@@ -1,6 +1,6 @@
 /**
- * `/`: the console, a page for browsers, which `console/build.ts` makes; `/console/*`: the files that it loads. Where
- * it is not built, `/` leads to the documentation.
+ * `/`: the console, a page for browsers that `console/build.ts` builds. `/console/*`: the files that the page loads. If
+ * the console is not built, `/` redirects to the documentation.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -17,11 +17,12 @@ const rootOperation: Operation = {
   operationId: 'getRoot',
   tag: 'Service',
   summary: 'The console',
-  description: 'For people who open the address of the service in a browser. All that the page needs comes from here.',
+  description:
+    'For people who open the address of the service in a browser. The page loads everything from this service.',
   answers: {
     200: pageAnswer,
     302: {
-      description: 'There is no console here: it is not built. The documentation is at `Location`.',
+      description: 'This service has no console, because it is not built. `Location` is the URL of the documentation.',
       headers: ['Page-Location'],
     },
   },
@@ -30,7 +31,7 @@ const rootOperation: Operation = {
 const filePath = {
   consoleFile: z
     .string()
-    .meta({ description: 'The name of a file, which the page has.', examples: ['main-HQ5X2KPA.css'] }),
+    .meta({ description: 'The name of a file that the page loads.', examples: ['main-HQ5X2KPA.css'] }),
 };
 
 const fileOperation: Operation = {
@@ -38,7 +39,7 @@ const fileOperation: Operation = {
   tag: 'Service',
   path: filePath,
   summary: 'A file of the console',
-  description: 'What the console is made of. A file never changes: its name has a hash of its content in it.',
+  description: 'A script or style sheet of the console. A file never changes: its name contains a hash of its content.',
   answers: { 200: { description: 'The file.', headers: ['Console-Cache-Control'], body: fileContents } },
   errors: ['not_found'],
 };
@@ -49,10 +50,10 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /**
- * The page runs its own scripts only, which have the nonce: uploaded files may be scripts at the same origin
- * (docs/decisions/0063). What a script imports has the nonce of that script. Only a script can start a worker. The grid
- * and the editor write style elements, which need the nonce. Cells may name pictures and sounds elsewhere. `media`: the
- * origins of these beside `https:`, each with a blank before it.
+ * The page runs only its own scripts, which have the nonce, because uploaded files may be scripts at the same origin
+ * (docs/decisions/0063). A script's imports get its nonce. Only a script can start a worker. The grid and the editor
+ * write style elements, which need the nonce. Cells may name pictures and sounds on other hosts. `media`: their origins
+ * beside `https:`, each with a blank before it.
  */
 const policyOf = (nonce: string, media: string): string =>
   [
@@ -69,12 +70,12 @@ const policyOf = (nonce: string, media: string): string =>
     "frame-ancestors 'none'",
   ].join('; ');
 
-/** Names have a hash of the content in them. */
+/** For files whose names contain a hash of their content. */
 const forever = 'public, max-age=31536000, immutable';
 
 /**
- * `folder`: the console as it was built. `outgoingBytes`: what counts the bytes of its files. `filesOrigin`: that of
- * uploaded files, if it is another one.
+ * `folder`: the built console. `outgoingBytes`: limits the bytes of its files that clients have not read.
+ * `filesOrigin`: the origin of uploaded files, if it is another one.
  */
 export function addConsoleRoutes(
   app: App,
@@ -90,7 +91,7 @@ export function addConsoleRoutes(
     method,
     url: '/',
     config: { ...config, operation: rootOperation },
-    // Relative, so that it works behind a path prefix of a proxy too.
+    // A relative URL also works behind a path prefix of a proxy.
     handler: (_request, reply) => {
       if (built === null) return reply.redirect('docs', 302);
       const { page } = built;
@@ -113,14 +114,14 @@ export function addConsoleRoutes(
         return replyWithError(reply, 'not_found', 'There is nothing at this path.');
       const file = files.get(name) ?? readFile(join(folder, name), 'utf8').then((text) => makeFile(type, text));
       files.set(name, file);
-      // Failures are not cached.
+      // Do not cache failures.
       file.catch(() => files.delete(name));
       return sendFile(request, reply.header('cache-control', forever), await file, outgoingBytes);
     },
   });
 }
 
-/** Null if it is not built. */
+/** Null if the console is not built. */
 function readBuilt(folder: string): { readonly page: string; readonly names: ReadonlySet<string> } | null {
   try {
     return { page: readFileSync(join(folder, 'index.html'), 'utf8'), names: new Set(readdirSync(folder)) };

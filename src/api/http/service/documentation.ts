@@ -29,8 +29,8 @@ const documentOperation: Operation = {
 const pageOperation: Operation = {
   operationId: 'getDocumentation',
   tag: 'Service',
-  summary: 'This document to be read, and tried out',
-  description: 'A page for browsers. All that it needs comes from here.',
+  summary: 'A page to read and try out this document',
+  description: 'A page for browsers. It loads everything from this service.',
   answers: { 200: pageAnswer },
 };
 
@@ -41,7 +41,7 @@ const fileOperation: Operation = {
   tag: 'Service',
   path: filePath,
   summary: 'A file of the page',
-  description: 'What the page for browsers is made of.',
+  description: 'A script or style sheet of the page for browsers.',
   answers: { 200: { description: 'The file.', versioned: true, body: fileContents } },
   errors: ['not_found'],
 };
@@ -65,13 +65,13 @@ const pageOf = (nonce: string): string => `<!doctype html>
 </html>
 `;
 
-/** Without the validator, which is on another host. */
+/** Turns off the validator, which is on another host. */
 const startScript = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#page', deepLinking: true, validatorUrl: null });
 `;
 
 /**
- * The page may load its own scripts and styles, and what the interface answers: uploaded files may be scripts at the
- * same origin. The icons in its style sheet are data URLs.
+ * The page may load only its own scripts and styles, and answers of the interface, because uploaded files may be
+ * scripts at the same origin. The icons in its style sheet are data URLs.
  */
 const policyOf = (nonce: string): string =>
   [
@@ -87,13 +87,19 @@ const policyOf = (nonce: string): string =>
 
 const swaggerUi = createRequire(import.meta.url);
 
-/** `document` is called once all routes are registered. `outgoingBytes`: what counts the bytes of the files. */
+/**
+ * `document` is called once all routes are registered. `outgoingBytes`: limits the bytes of the files that clients have
+ * not read.
+ */
 export function addDocumentationRoutes(
   app: App,
   outgoingBytes: FairShares | null,
   document: () => OpenApiDocument,
 ): void {
-  /** Revalidated on each use, and sent only if changed: a new version of the service shows at once. */
+  /**
+   * Clients revalidate the file on each use, and get it only if it has changed, so that a new version of the service
+   * shows at once.
+   */
   function replyWithFile(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -137,14 +143,14 @@ async function readSwaggerUi(type: string, name: string): Promise<StaticFile> {
   return makeFile(type, await readFile(swaggerUi.resolve(`@fastify/swagger-ui/static/${name}`), 'utf8'));
 }
 
-/** Lazy, because most processes never serve these. */
+/** Makes the value at the first call, because most processes never serve it. */
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | null = null;
   return () => {
     if (made !== null) return made.value;
     const value = make();
     made = { value };
-    // Failures are not cached.
+    // Do not cache failures.
     if (value instanceof Promise) value.catch(() => (made = null));
     return value;
   };

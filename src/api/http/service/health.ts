@@ -3,17 +3,17 @@ import { replyWithError } from '../answers/error-reply.ts';
 import type { App } from '../server/app-type.ts';
 import { jsonContent, type Operation } from '../openapi/operation.ts';
 
-/** The state of the service, a sentence for each problem. */
+/** The state of the service, with one sentence for each problem. */
 export interface Health {
-  /** Why it cannot serve requests. */
+  /** Why the service cannot serve requests. */
   readonly notReady: readonly string[];
-  /** What fails although it serves requests. */
+  /** Problems that exist although the service serves requests. */
   readonly problems: readonly string[];
 }
 
 export type CheckHealth = () => Health | Promise<Health>;
 
-/** The health of a process that stops. */
+/** The health of a process that is stopping. */
 export const stopping: Health = { notReady: ['The service is stopping.'], problems: [] };
 
 const ok = { data: { status: 'ok' } };
@@ -22,11 +22,11 @@ const degraded = { data: { status: 'degraded', problems: ['Partition 3 has halte
 const livenessOperation: Operation = {
   operationId: 'getLiveness',
   tag: 'Service',
-  summary: 'Whether the process runs',
-  description: 'It does if it answers.',
+  summary: 'Check that the process is running',
+  description: 'The process is running if it answers.',
   answers: {
     200: {
-      description: 'It runs.',
+      description: 'The process is running.',
       body: jsonContent(z.strictObject({ data: z.strictObject({ status: z.literal('ok') }) }), { ok }),
     },
   },
@@ -35,11 +35,11 @@ const livenessOperation: Operation = {
 const readinessOperation: Operation = {
   operationId: 'getReadiness',
   tag: 'Service',
-  summary: 'Whether the process takes requests',
-  description: 'The message of 503 says why it does not.',
+  summary: 'Check that the process accepts requests',
+  description: 'If it does not, the message of the 503 says why.',
   answers: {
     200: {
-      description: 'It takes requests. If it is degraded, some of them fail.',
+      description: 'The process accepts requests. If it is degraded, some of them fail.',
       body: jsonContent(
         z.strictObject({
           data: z.union([
@@ -54,7 +54,7 @@ const readinessOperation: Operation = {
   errors: ['service_unavailable'],
 };
 
-/** `/livez`: the process runs. `/readyz`: it serves requests; 503 with the reasons if not. */
+/** `/livez`: 200 while the process runs. `/readyz`: 200 while it serves requests, otherwise 503 with the reasons. */
 export function addHealthRoutes(app: App, checkHealth: CheckHealth): void {
   const method = ['GET', 'HEAD'];
   app.route({ method, url: '/livez', config: { public: true, operation: livenessOperation }, handler: () => ok });

@@ -14,11 +14,11 @@ export interface Scraped {
 const operation: Operation = {
   operationId: 'getMetrics',
   tag: 'Service',
-  summary: 'What the process measures',
-  description: 'In the text format of Prometheus. It is on a port of its own if the service was told so.',
+  summary: 'Get the metrics of the process',
+  description: 'The metrics in the text format of Prometheus. A setting can move them to a port of their own.',
   answers: {
     200: {
-      description: 'The measurements.',
+      description: 'The metrics.',
       body: { 'text/plain': { schema: z.string(), examples: { one: 'tablog_postgres_reachable 1\n' } } },
     },
   },
@@ -35,8 +35,8 @@ export function metricsRoute(metrics: Scraped): RouteOptions {
 }
 
 /**
- * Serves `/metrics` and the probes, and nothing else, on their own port, where no limit of a client address holds.
- * Resolves to a function that closes it; rejects when it cannot listen.
+ * Serves only `/metrics` and the probes on a separate port, without limits per client address. Resolves with a function
+ * that closes the port. Rejects if it cannot listen.
  */
 export async function serveMetrics(
   metrics: Scraped,
@@ -48,7 +48,7 @@ export async function serveMetrics(
   app.route(metricsRoute(metrics));
   addHealthRoutes(app, checkHealth);
   await app.listen(address);
-  log.info({ port: (app.server.address() as AddressInfo).port }, 'metrics are served on a port of their own');
+  log.info({ port: (app.server.address() as AddressInfo).port }, 'serving metrics on a separate port');
   return async () => {
     await app.close();
   };

@@ -10,13 +10,13 @@ export const pageAnswer: Answer = {
   body: { 'text/html': { schema: z.string(), examples: { 'its beginning': '<!doctype html>' } } },
 };
 
-/** What pages are made of. */
+/** Files that pages load. */
 export const fileContents: Contents = {
   'text/css': { schema: z.string(), examples: { styles: 'body { margin: 0 }' } },
   'text/javascript': { schema: z.string(), examples: { script: 'start();' } },
 };
 
-/** Sends a page with its Content-Security-Policy. Both get a nonce for this one answer, which nobody can guess. */
+/** Sends a page with its Content-Security-Policy. Both contain a nonce, which is new for each answer. */
 export function sendPage(
   reply: FastifyReply,
   policyOf: (nonce: string) => string,

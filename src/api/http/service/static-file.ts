@@ -9,11 +9,14 @@ import { varyBy } from '../answers/vary.ts';
 
 export interface StaticFile {
   readonly type: string;
-  /** One buffer for all answers: unread ones take no memory of their own. */
+  /** One buffer for all answers, so that unread answers take no memory of their own. */
   readonly bytes: Buffer;
-  /** A hash of them, so that all processes agree on it. */
+  /** A hash of the bytes, so that all processes agree on it. */
   readonly version: bigint;
-  /** Cached by encoding: their routes are public, and compressing takes as long as many writes. */
+  /**
+   * The compressed bytes, by encoding. Cached because the routes are public, and compressing takes as long as many
+   * writes.
+   */
   readonly compressed: Map<string, Promise<Buffer>>;
 }
 
@@ -23,8 +26,8 @@ export function makeFile(type: string, text: string): StaticFile {
 }
 
 /**
- * Sends it, compressed if the client accepts that. Its bytes count for the address of the client until it has read
- * them. Rejects as `takeOutgoing` does. `outgoingBytes` null: nobody counts them.
+ * Sends a file, compressed if the client accepts that. Its bytes count for the address of the client until the client
+ * has read them. Rejects as `takeOutgoing` does. `outgoingBytes` null: they are not counted.
  */
 export async function sendFile(
   request: FastifyRequest,
@@ -46,7 +49,7 @@ export async function sendFile(
 function compressOnce({ bytes, compressed }: StaticFile, encoding: string): Promise<Buffer> {
   const known = compressed.get(encoding) ?? compress(encoding, bytes);
   compressed.set(encoding, known);
-  // Failures are not cached.
+  // Do not cache failures.
   known.catch(() => compressed.delete(encoding));
   return known;
 }

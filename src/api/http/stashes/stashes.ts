@@ -1,4 +1,4 @@
-/** Stashes: rows that come in chunks (spec 4.10 and 4.11). */
+/** Stashes: rows that arrive in chunks (spec 4.10 and 4.11). */
 import { deleteStash, stashPath } from '../../../../commands/end-stash.ts';
 import { chunkPath, chunkQuery, putChunk } from '../../../../commands/put-chunk.ts';
 import { refusalOfChunk } from '../../../../projections/stashes/stash-bounds.ts';
@@ -26,7 +26,7 @@ interface StashesRouteDependencies {
   readonly bodyBytesMax: number;
 }
 
-/** From a chunk of a stash, which is imported whole. */
+/** Links for a chunk. Its stash is imported as a whole. */
 const stashLinks: readonly Link[] = [
   ...linksTo(['putChunk', 'deleteStash'], { stashID: '$request.path.stashID' }),
   {
@@ -40,11 +40,11 @@ const putOperation: Operation = {
   tag: 'Stashes',
   summary: 'Send a chunk of rows to a stash',
   description:
-    'The first chunk makes the stash, which can be imported for 48 hours from then on, unless the service is set otherwise: as the rows of a new table, of rows ' +
-    'to be added, or of all rows of a table, in one step. Chunks may come in parallel and in any order: their serials order them, as ' +
-    'numbers if all of a stash are integers, else by code point. A chunk takes the place of the one that came under its serial before, so ' +
-    'that it can be sent again. 500 to 1,000 rows in each are good. Values are checked against a schema when the stash is imported, and so are the ' +
-    '`$rowID`s that rows may come with to keep their identity in an overwrite. A team has at most 10,000 stashes, unless its plan or the service is ' +
+    'The first chunk creates the stash. For 48 hours from then on, unless the service is set otherwise, it can be imported in one step: as the rows of a new table, as rows ' +
+    'added to a table, or in place of all rows of a table. Chunks may arrive in parallel and in any order. The rows are ordered by the serials of their chunks: as ' +
+    'numbers if all serials of the stash are integers, otherwise by code point. A chunk replaces an earlier one with the same serial, so ' +
+    'that it can be sent again. 500 to 1,000 rows in a chunk work well. When the stash is imported, its values are checked against the schema, and so are the ' +
+    '`$rowID`s with which rows keep their identity in an overwrite. A team has at most 10,000 stashes, unless its plan or the service is ' +
     'set otherwise.',
   body: { ...jsonContent(inputRows, { rows: examples.inputRows }), ...inputTexts },
   answers: {
@@ -55,7 +55,7 @@ const putOperation: Operation = {
       links: stashLinks,
     },
   },
-  // The columns: in the header of CSV or TSV.
+  // `column_id_*`: for the header of CSV or TSV.
   errors: ['payment_required', 'column_id_not_unique', 'column_id_reserved'],
 };
 
@@ -102,8 +102,10 @@ const deleteOperation: Operation = {
   tag: 'Stashes',
   summary: 'Delete a stash',
   description:
-    'With all its chunks. Tables that it was imported into keep their rows. That there is no such stash is no error.',
-  answers: { 200: { description: 'There is no such stash any more.', body: jsonContent(nothing, { deleted: {} }) } },
+    'Deletes the stash with all its chunks. Tables that it was imported into keep their rows. It is no error if the stash does not exist.',
+  answers: {
+    200: { description: 'The stash was deleted, or did not exist.', body: jsonContent(nothing, { deleted: {} }) },
+  },
 };
 
 function addDeleteStash(app: App, { submitter, bodyBytesMax }: StashesRouteDependencies): void {

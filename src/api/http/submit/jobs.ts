@@ -1,6 +1,6 @@
 /**
- * Jobs: the state of requests whose clients do not wait, on every process that serves requests (ARCHITECTURE.md,
- * "Words"). A job is stored only in its ID; its state comes from the log and the read model.
+ * Jobs: the state of requests whose clients do not wait. Every process that serves requests knows all jobs. A job is
+ * stored only in its ID; its state comes from the log and the read model.
  */
 import type { OutcomeQueries, TryOutcome } from '../../../log/outcomes/outcomes.queries.ts';
 import { outcomeLife } from '../../../log/outcomes/recorded-outcome.ts';
@@ -16,29 +16,30 @@ import { keyReusedMessage, notAfterDelay } from './submitter.ts';
 const jobLife = outcomeLife;
 
 /**
- * How long after `notAfter` a job without an outcome counts as failed, in milliseconds. This process's log clock may be
- * ahead, and a record may be in replication: "nothing happened" must be true, and there is no hurry.
+ * How long after `notAfter` a job without an outcome counts as failed, in milliseconds. The clock of this process may
+ * be ahead of the log's, and a record may still be in replication. "It changed nothing" must be true, and there is no
+ * hurry.
  */
 const settleDelay = 60_000;
 
-/** Of a job whose request had no effect, and never will have one. */
-export const lostMessage = 'The request did not reach the log in time: nothing was changed.';
+/** The message of a job whose request has had no effect and can have none any more. */
+export const lostMessage = 'The request did not reach the log in time. It changed nothing.';
 
-/** Of a job that needed its rows to be tried first, by a request that has ended. */
-const untriedMessage = 'The rows of the table were not tried under the new types: nothing was changed.';
+/** The message of a job whose rows should have been tried first, by a request that ended before that. */
+const untriedMessage = 'The rows of the table were not tried with the new types. The request changed nothing.';
 
 export type JobState =
   | { readonly status: 'running' }
   | { readonly status: 'succeeded'; readonly result: AppliedResult }
   | { readonly status: 'failed'; readonly message: string };
 
-/** A job that was found, and what has become of it. */
+/** A job and its state. */
 interface FoundJob {
   readonly job: Job;
   readonly state: JobState;
 }
 
-/** A job in a list: with what was asked for, and when, in milliseconds of log time. */
+/** A job in a list, with its request. `askedAt`: the time of the request, in milliseconds of log time. */
 export interface ListedJob extends FoundJob {
   readonly note: JobNote;
   readonly askedAt: number;
@@ -59,8 +60,8 @@ export class Jobs {
   }
 
   /**
-   * Null for an ID that this team never got, or got too long ago, or whose outcome is forgotten. Throws HttpError while
-   * the log is away.
+   * Null if this team never got this ID, or got it too long ago, or if the outcome is forgotten. Throws HttpError while
+   * the log cannot be reached.
    */
   async find(teamId: string, jobId: string): Promise<FoundJob | null> {
     const job = this.place(teamId, jobId);
@@ -69,15 +70,16 @@ export class Jobs {
     return state! && { job, state };
   }
 
-  /** What the ID says, if this team got it; else null. */
+  /** The job of an ID that this team got; otherwise null. */
   place(teamId: string, jobId: string): Job | null {
     const job = parseJobId(this.#options.keys, jobId);
     return job?.teamId === teamId ? job : null;
   }
 
   /**
-   * The team's jobs, newest first, and the ID to go on after: null at the end. `appId`: only what tokens of this app
-   * asked for; null: all. Jobs whose outcome is forgotten are left out. Throws HttpError while the log is away.
+   * The team's jobs, newest first, and the ID after which the next page begins; null at the end. `appId`: only jobs of
+   * tokens of this app; null: all. Jobs whose outcome is forgotten are left out. Throws HttpError while the log cannot
+   * be reached.
    */
   async list(
     teamId: string,
@@ -100,7 +102,7 @@ export class Jobs {
       limit: limit + 1,
     });
     const page = found.slice(0, limit);
-    // One whose signing key is gone is known no more.
+    // A job whose signing key is gone is unknown.
     const listed = page.flatMap((note) => {
       const job = this.place(teamId, note.jobId);
       return job === null ? [] : [{ note, job, askedAt: job.notAfter - notAfterDelay }];
@@ -110,12 +112,12 @@ export class Jobs {
     return { jobs, next: found.length > limit ? page.at(-1)!.jobId : null };
   }
 
-  /** How many events of the job's partition are yet to be projected, as far as this process knows. */
+  /** How many events of the job's partition are still to be projected, as far as this process knows. */
   eventsAhead({ partition }: Job): number {
     return this.#options.log.status().kafka?.lag[partition] ?? 0;
   }
 
-  /** What has become of jobs of one team; null: the outcome is forgotten. */
+  /** The states of jobs of one team; null if the outcome is forgotten. */
   async #statesOf(jobs: readonly Job[]): Promise<(JobState | null)[]> {
     const [first] = jobs;
     if (first === undefined) return [];
@@ -133,8 +135,8 @@ export class Jobs {
       found.outcomes[at] === null && now > notAfter + settleDelay ? [at] : [],
     );
     if (late.length === 0 || found.held.since.has(teamId)) return states;
-    // Records written behind this end are too late. Once everything before it is projected and not held, no outcome can
-    // follow.
+    // Records that are written after this end are too late. Once everything before it is projected and not held, no
+    // outcome can follow.
     const end = await this.#endOf(partition);
     const then = await find(late.map((at) => jobs[at]!));
     const isOver = !then.held.since.has(teamId) && then.next >= end;
@@ -152,7 +154,7 @@ export class Jobs {
     } catch (error) {
       throw new HttpError(
         'service_unavailable',
-        'The log cannot be asked what became of the job.',
+        'The service cannot reach the log to look up the job.',
         {},
         { cause: error },
       );
@@ -160,11 +162,11 @@ export class Jobs {
   }
 }
 
-/** What an outcome says of a job. */
+/** The state of a job with this outcome; null if the outcome is forgotten. */
 function settled({ requestTag }: Job, outcome: TryOutcome): JobState | null {
   if (outcome === null) return { status: 'running' };
   if (outcome === 'forgotten') return null;
-  // Two requests under one key are one command: the outcome of the first says nothing about the second.
+  // Two requests with the same key are one command, so the outcome of the first says nothing about the second.
   if (requestTag !== requestTagOf(outcome.requestDigest ?? null))
     return { status: 'failed', message: keyReusedMessage };
   if (outcome.status === 'refused') return { status: 'failed', message: outcome.refusal.message };

@@ -1,6 +1,6 @@
 /**
- * The ID of a command, and the digest of its request. A repetition with the same Idempotency-Key has the same ID, so it
- * is executed once.
+ * The ID of a command, and the digest of its request. A repetition with the same Idempotency-Key gets the same ID, so
+ * that it is executed only once.
  */
 import { createHash, randomUUIDv7, type Hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
@@ -15,11 +15,14 @@ import { turnedAwayOf, type TurnedAway } from './turned-away.ts';
 export interface RequestIdentity {
   readonly commandId: string;
   /**
-   * With an Idempotency-Key: a running hash of the request and its body, which tells it from other requests under the
-   * same key.
+   * With an Idempotency-Key: a running hash of the request and its body. It distinguishes the request from other
+   * requests with the same key.
    */
   readonly digest: Hash | null;
-  /** Why the request is to be turned away, as far as is known at the call. Absent: for no reason. */
+  /**
+   * Returns why the request is to be turned away, as far as it is known at the time of the call. Absent: it is not
+   * turned away.
+   */
   readonly turnedAway?: () => TurnedAway | null;
   /** The entry for `GET /jobs`. Absent: the command is not listed there. */
   readonly about?: Pick<JobNote, 'operation' | 'appId' | 'tableId'>;
@@ -36,7 +39,7 @@ export function identify(request: FastifyRequest): RequestIdentity {
   const { method, url, headers } = request.raw;
   const path = url!.split('?', 1)[0]!;
   const { teamId, appId } = request.principal;
-  // Each app has its own keys: its token must not see answers given to others.
+  // Each app has its own keys, because its token must not see the answers that others got.
   const commandId = commandIdOf(teamId, method!, path, key, ...(appId === null ? [] : [appId]));
   const digest = createHash('sha256').update(
     JSON.stringify([url, headers['content-type'], headers['if-match'], headers['x-service-asynchronous']]),
@@ -55,8 +58,8 @@ function aboutOf(request: FastifyRequest): NonNullable<RequestIdentity['about']>
 }
 
 /**
- * The same for a request that needs no body. If it has one, it is read only to be hashed for the key: another body
- * makes another request. Throws HttpError as `bodyChunks` does.
+ * Like `identify`, for a request that needs no body. If the request has a body and a key, the body is read only for its
+ * hash: another body makes another request. Throws HttpError as `bodyChunks` does.
  */
 export async function identifyWithBody(request: FastifyRequest, bodyBytesMax: number): Promise<RequestIdentity> {
   const identity = identify(request);

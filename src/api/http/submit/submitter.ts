@@ -1,4 +1,4 @@
-/** Submits commands: appends their events, and waits for their outcomes (ARCHITECTURE.md, "Invariants"). */
+/** Submits commands: appends their events and waits for their outcomes (ARCHITECTURE.md, "Invariants"). */
 import { randomUUIDv7 } from 'node:crypto';
 import type { FastifyBaseLogger } from 'fastify';
 import type { OutcomeQueries } from '../../../log/outcomes/outcomes.queries.ts';
@@ -27,12 +27,12 @@ import { cancelablePause, Waiting } from './waiting.ts';
 /** How long after its creation an event may take effect, in milliseconds of log time (docs/spec/decisions.md 1). */
 export const notAfterDelay = 60_000;
 
-/** When a request with an Idempotency-Key that a quota has turned away should be sent again, in seconds. */
+/** When to send a request with an Idempotency-Key again after a quota has turned it away, in seconds. */
 const turnedAwayRetryAfter = '10';
 
-export const keyReusedMessage = 'Idempotency-Key: it was used for another request.';
+export const keyReusedMessage = 'Idempotency-Key: this key was used for another request. Use a new key.';
 
-/** The job of a request, and what the list of jobs says of it; null: nothing. */
+/** The job of a request, and its entry for the list of jobs; null if it has none. */
 interface RequestJob extends Job {
   readonly about: Pick<JobNote, 'operation' | 'appId' | 'tableId' | 'stashId'> | null;
 }
@@ -46,7 +46,7 @@ export interface Applied {
   readonly job: RequestJob;
 }
 
-/** A job that tells the outcome of a command. */
+/** A job through which the client gets the outcome of a command. */
 interface Accepted {
   readonly jobId: string;
 }
@@ -59,26 +59,26 @@ interface Sent {
 }
 
 interface SubmitterOptions {
-  /** Shares out among teams what may wait for its outcome. */
+  /** Shares the writes that may wait for their outcomes among teams. */
   readonly shares: Pick<Shares, 'writes' | 'writeUnitsMin'>;
   /**
-   * Counts the bytes that teams append to the log and take on disks in a day, and refuses writes beyond their quota or
+   * Counts the bytes that teams append to the log and take on disks in a day. Refuses writes beyond their quota or
    * share. Absent: there is no such quota.
    */
   readonly logBytes?: Pick<LogBytes, 'refusalOf' | 'refusalOfShare' | 'add'>;
-  /** Notes jobs that clients are told of. Absent: they are not listed. */
+  /** Records the jobs whose IDs clients get. Absent: jobs are not listed. */
   readonly jobNotes?: Pick<JobNotes, 'add'>;
-  /** Finds the outcome of an earlier try of a request that is refused without being appended. */
+  /** Finds the outcome of an earlier try of a request that is refused before the append. */
   readonly outcomes: Pick<OutcomeQueries, 'find'>;
   /** How long a command that may become a job waits for its outcome, in milliseconds. */
   readonly asyncWaitMs: number;
-  /** Traces appends of requests; absent: nobody does. */
+  /** Traces appends of requests; absent: they are not traced. */
   readonly tracing?: Pick<Tracing, 'beginAppend'> | null;
   /** Called with the rows of each write that has taken effect. */
   readonly onApplied?: (teamId: string, rows: number) => void;
   /** Called with each refusal. */
   readonly onRefused?: (refusal: Refusal) => void;
-  /** Logs failures that no client waits for any more. */
+  /** Logs failures for which no client waits. */
   readonly logger: Pick<FastifyBaseLogger, 'warn' | 'error'>;
 }
 
@@ -96,11 +96,11 @@ export class Submitter {
   }
 
   /**
-   * Appends a command's event and resolves to its result. A `RequestRefused` is appended only where a later try must
-   * find it: under an Idempotency-Key, where an earlier outcome comes before it. A request that is turned away is never
-   * appended: it is answered with the outcome of an earlier try. `rows`: how many it affects, for its job. Throws
-   * HttpError when it is refused, or when its outcome is not known in time, and NotAppended, which is certain, when
-   * this try will never be appended.
+   * Appends the event of a command and resolves with its result. A `RequestRefused` is appended only if the request has
+   * an Idempotency-Key, so that a later try gets the same answer; an earlier outcome comes before it. A request that is
+   * turned away is never appended; it gets the outcome of an earlier try. `rows`: how many rows the command affects,
+   * for its job. Throws HttpError if the command is refused, or if its outcome is not known in time. Throws NotAppended
+   * if this try certainly has no effect.
    */
   async submit(
     teamId: string,
@@ -118,13 +118,17 @@ export class Submitter {
       return await this.#waiting.until(applied);
     } catch (error) {
       if (!(error instanceof AppendUnknown)) throw error;
-      throw outcomeUnknown(this.#tellOf(job), 'Nobody could tell in time whether the request took effect.', error);
+      throw outcomeUnknown(
+        this.#tellOf(job),
+        'The outcome did not arrive in time. The request may or may not take effect.',
+        error,
+      );
     }
   }
 
   /**
-   * Does the same, but resolves to a job if the outcome does not come within a short wait, or is unknown. If a job then
-   * gets no outcome, the log of the process says so.
+   * Like `submit`, but resolves with a job if the outcome does not arrive within a short wait, or is unknown. If such a
+   * job gets no outcome, the process logs that.
    */
   async submitOrAccept(
     teamId: string,
@@ -149,9 +153,9 @@ export class Submitter {
   }
 
   /**
-   * Appends a part of a request that takes effect only with a later event. Throws NotAppended, for the whole request,
-   * even if the outcome of the part is unknown: the later event will not be appended. Throws TurnedAway if a quota
-   * refuses the part: that says nothing about earlier tries of the request.
+   * Appends a part of a request. The part takes effect only with a later event. Throws NotAppended for the whole
+   * request even if the outcome of the part is unknown, because the later event is then not appended. Throws TurnedAway
+   * if a quota refuses the part, which says nothing about earlier tries of the request.
    */
   async submitPart(teamId: string, data: EventData, body?: PackedBody): Promise<void> {
     try {
@@ -166,9 +170,9 @@ export class Submitter {
   }
 
   /**
-   * Builds the answer to a command that was applied. If what it needs cannot be read now, throws HttpError
-   * `outcome_unknown` with the job, where the client finds the result: `service_unavailable` would promise that nothing
-   * was changed.
+   * Builds the answer to a command that was applied. If the answer needs something that cannot be read now, throws
+   * HttpError `outcome_unknown` with the job, from which the client gets the result. (`service_unavailable` would
+   * promise that nothing has changed.)
    */
   async answering<T>({ result, job }: Applied, build: (result: AppliedResult) => Promise<T>): Promise<T> {
     try {
@@ -177,20 +181,20 @@ export class Submitter {
       if (!isUnavailable(error)) throw error;
       throw outcomeUnknown(
         this.#tellOf(job),
-        'The request took effect, but its answer cannot be built now.',
+        'The request took effect, but the service cannot build its answer now.',
         error as Error,
       );
     }
   }
 
-  /** Ends the waiting of all requests: each is answered that its outcome is unknown, with its job. */
+  /** Ends the waiting of all requests. Each gets the answer `outcome_unknown` with its job. */
   giveUp(): void {
     this.#waiting.giveUp();
   }
 
   /**
-   * Rejects with HttpError if the event is too large, or its team has too many that wait, or has appended too much
-   * today.
+   * Rejects with HttpError if the event is too large, if its team has too many waiting events, or if its team has
+   * appended too much today.
    */
   async #send(
     teamId: string,
@@ -247,7 +251,7 @@ export class Submitter {
     return { applied, job };
   }
 
-  /** The ID of a job that a client is about to be told of, so that it is listed, too. */
+  /** The ID of a job for its client. Also adds the job to the list of jobs. */
   #tellOf(job: RequestJob): string {
     const jobId = formatJobId(this.#keys, job);
     const { teamId, notAfter, commandId, about } = job;
@@ -255,7 +259,10 @@ export class Submitter {
     return jobId;
   }
 
-  /** Turns a write away if its team has appended too much today, or taken too much of a disk; null: it may go on. */
+  /**
+   * Why a write is turned away: its team has appended too much today, or takes too much of a disk. Null: it may
+   * continue.
+   */
   #exceededBy(teamId: string, data: EventData): TurnedAway | null {
     const { logBytes, onRefused } = this.#options;
     if (logBytes === undefined || !beginsWrite(data)) return null;
@@ -267,9 +274,9 @@ export class Submitter {
   }
 
   /**
-   * The outcome of an earlier try of a request that is turned away. Throws the reason if there can be none, because the
-   * request has no Idempotency-Key. If none is recorded, throws HttpError `outcome_unknown` with a job: an earlier try
-   * may be on its way to the log, through any process, until `notAfter`.
+   * The outcome of an earlier try of a request that is turned away. Without an Idempotency-Key there can be none:
+   * throws the reason. If no outcome is recorded, throws HttpError `outcome_unknown` with a job, because until
+   * `notAfter` an earlier try may be on its way to the log, through any process.
    */
   async #outcomeOfEarlierTry(job: Job, requestDigest: string | null, away: TurnedAway): Promise<Outcome> {
     if (requestDigest === null) throw away;
@@ -280,8 +287,8 @@ export class Submitter {
     });
     if (outcome !== null && outcome !== 'forgotten') return outcome;
     const message =
-      `${away.message.replace(/\.?$/, '.')} Whether an earlier try with the same Idempotency-Key takes effect is not known yet: ` +
-      'ask for the job, or send the request again.';
+      `${away.message.replace(/\.?$/, '.')} An earlier try with the same Idempotency-Key may still take effect: ` +
+      'send the request again, or get the job.';
     const headers = {
       'tablog-turned-away': away.type,
       'job-id': formatJobId(this.#keys, job),
@@ -290,17 +297,17 @@ export class Submitter {
     throw new HttpError('outcome_unknown', message, headers, { cause: away });
   }
 
-  /** A refusal is not logged: the job reports it. */
+  /** Logs why a job has no outcome. Refusals are not logged, because the job reports them. */
   #tellOfFailure(error: unknown, { teamId, partition, commandId }: Job, { jobId }: Accepted): void {
     if (error instanceof HttpError) return;
     const { offset } = error instanceof AppendError ? error.place : {};
     const details = { teamId, partition, offset: offset?.toString(), commandId, jobId, err: error };
     const isExpected = error instanceof NotAppended || error instanceof AppendUnknown;
-    this.#options.logger[isExpected ? 'warn' : 'error'](details, 'a request that was answered 202 has no outcome');
+    this.#options.logger[isExpected ? 'warn' : 'error'](details, 'a request that was answered with 202 has no outcome');
   }
 }
 
-/** Throws HttpError for a refusal, and for the outcome of another request under the same key. */
+/** Throws HttpError for a refusal, and for the outcome of another request with the same key. */
 function toApplied(outcome: Outcome, requestDigest: string | null, job: RequestJob): Applied {
   if (requestDigest !== null && outcome.requestDigest !== requestDigest) {
     throw new HttpError('idempotency_key_reused', keyReusedMessage);
@@ -310,8 +317,8 @@ function toApplied(outcome: Outcome, requestDigest: string | null, job: RequestJ
 }
 
 /**
- * The stash of an event, as its client calls it, and the table that it creates. Of several tries under one key the
- * first in the log names that table.
+ * The stash of an event, by the client's name for it, and the table that the event creates. With a key, the first try
+ * in the log names that table, so it is left out.
  */
 function namesIn(data: EventData, hasKey: boolean): { readonly stashId: string | null; readonly tableId?: string } {
   const [stash, created] = [stashOf(data), namedBy(data, 'newTable')];
@@ -321,12 +328,12 @@ function namesIn(data: EventData, hasKey: boolean): { readonly stashId: string |
   };
 }
 
-/** Whether no part of the write came before: once its body is open, it is accepted whole. */
+/** Whether this event is the first of a write. The later events of a body are always accepted. */
 function beginsWrite(data: EventData): boolean {
   return data.type !== 'BlockReceived' && endedBody(data) === null;
 }
 
-/** How many rows a command affects that names at most one row. */
+/** How many rows a command affects, for commands that name at most one row. */
 function rowsOf(data: Submission): number {
   return 'row' in data ? 1 : 0;
 }

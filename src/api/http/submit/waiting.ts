@@ -1,10 +1,10 @@
-/** How long requests wait for outcomes: until these come, a time is over, or the service stops. */
+/** Lets requests wait for outcomes: until the outcome arrives, a time is over, or the service stops. */
 import { AppendUnknown } from '../../../log/event-log.ts';
 
 /** All requests that wait. */
 export class Waiting {
   readonly #giveUps = new Set<() => void>();
-  /** Requests that begin to wait now are stopped at once. */
+  /** Whether requests that begin to wait now are stopped at once. */
   #hasGivenUp = false;
 
   /** Settles as the promise does, or rejects with AppendUnknown if `giveUp` comes first. */
@@ -17,7 +17,7 @@ export class Waiting {
     });
   }
 
-  /** Ends the waiting of all, for good. */
+  /** Ends all waits, and those that begin later. */
   giveUp(): void {
     this.#hasGivenUp = true;
     for (const giveUp of this.#giveUps) giveUp();
@@ -25,7 +25,8 @@ export class Waiting {
 }
 
 /**
- * Resolves after this many milliseconds; 0: in the next turn of the event loop, so that immediate failures are seen.
+ * Resolves after this many milliseconds. 0: in the next turn of the event loop, so that the caller sees immediate
+ * failures first.
  */
 export function cancelablePause(ms: number): { readonly over: Promise<'over'>; end(): void } {
   const { promise, resolve } = Promise.withResolvers<'over'>();

@@ -1,6 +1,6 @@
 /**
- * Tries the rows of tables under other types of their columns: before a change of large tables, and for those who only
- * want to know (docs/decisions/0077). It reads a snapshot, so nobody waits, and it gives way every few milliseconds.
+ * Tries whether the rows of a table fit other types of their columns: before a large table is changed, and for a dry run
+ * (docs/decisions/0077). A trial reads a snapshot, so nobody waits for it, and yields the thread every few milliseconds.
  */
 import type { CopyQueries } from '../../../../projections/tables/copies.queries.ts';
 import { changedColumns } from '../../../../projections/tables/decide-patch-table.ts';
@@ -12,12 +12,12 @@ import { MisfitSearch, type ColumnMisfits } from '../../../language/values/colum
 import type { Refusal } from '../../../language/values/refusal.ts';
 import { FillTurns } from '../../query/engine/fill-turns.ts';
 
-/** So many tables are tried at once: each takes a connection to Postgres, and the thread. */
+/** Maximum of trials at once: each takes a connection to Postgres, and time of the thread. */
 const trialsAtOnce = 2;
 
-/** What became of a trial. */
+/** The result of a trial. */
 export interface Trial {
-  /** Of the table whose rows were tried. */
+  /** The version of the table whose rows were tried. */
   readonly version: bigint;
   readonly unsafe: readonly UnsafeChange[];
   readonly misfits: readonly ColumnMisfits[];
@@ -32,8 +32,8 @@ export class ColumnTrials {
   }
 
   /**
-   * Tries all rows of the table of an event. Resolves to the refusal if the columns cannot be changed so, and to null
-   * if the team has no such table, or may not use it. Rejects as the signal says if nobody waits any more.
+   * Tries all rows of the event's table. Resolves with the refusal if the columns cannot be changed like this, and with
+   * null if the team has no such table or may not use it. Rejects with the reason of the signal if the client has gone.
    */
   async try(
     event: EventOf<'TablePatchRequested'>,

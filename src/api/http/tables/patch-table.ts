@@ -32,22 +32,22 @@ export interface PatchTableDependencies {
   readonly bodyBytesMax: number;
 }
 
-/** How often the rows of a table are tried for one request, while others change the table meanwhile. */
+/** Maximum of trials for one request. Each change of the table by others makes another trial necessary. */
 const trialsMax = 50;
 
 const query = patchTableQuery.extend({
   dryRun: z
     .enum(['true', 'false'])
     .default('false')
-    .describe('`true` changes nothing: the answer says how many cells do not fit new types of their columns.'),
+    .describe('`true` changes nothing. The answer says how many cells do not fit the new types of their columns.'),
 });
 
 const misfit = z
   .strictObject({
     id: z.string().meta({ description: 'The ID of the column.' }),
-    cells: z.int().min(1).meta({ description: 'How many of its cells do not fit.' }),
-    rowID: z.string().meta({ description: 'The row of the first one.' }),
-    value: z.string().meta({ description: 'The value there as JSON text, cut to 60 characters.' }),
+    cells: z.int().min(1).meta({ description: 'How many cells of the column do not fit.' }),
+    rowID: z.string().meta({ description: 'The ID of the first row with such a cell.' }),
+    value: z.string().meta({ description: 'The value of that cell as JSON text, cut to 60 characters.' }),
   })
   .meta({ id: 'ColumnMisfits', description: 'The cells of a column that do not fit its new type.' });
 
@@ -56,26 +56,27 @@ const operation: Operation = {
   tag: 'Tables',
   summary: 'Change a table',
   description:
-    'Gives the table another name, and changes its columns: the names that they are shown under, their types and their order, ' +
-    'and which there are. Declares a key, or removes it (null): no two rows may have equal values in all columns of a key. What the body does not name stays as it is. All of it takes effect in one step, however many rows ' +
-    'there are: first columns go, then others change, then new ones come, and at last the order changes. The values of a ' +
-    'removed column are gone, also if a column of this ID is added again. A type that not all values fit is refused, or with ' +
-    '`onMisfit=clear` empties the cells that do not fit.',
+    'Changes the name of the table and its columns: their display names, types and order. It also adds and removes columns. ' +
+    'Declares a key, or removes it (null): no two rows may have equal values in all columns of a key. ' +
+    'Whatever the body does not name stays as it is. All changes take effect in one step, however many rows the table has: ' +
+    'first columns are removed, then changed, then added, and at last reordered. The values of a removed column are gone, even ' +
+    'if a column with its ID is added again. If a value does not fit the new type of its column, the request is refused. With ' +
+    '`onMisfit=clear` the cell becomes empty instead.',
   ifMatch: 'table',
   body: jsonContent(patchTableBody, {
     'another name': { name: 'persons' },
-    'a column that is shown under another name': { columns: [{ id: 'born', displayName: 'Birthday' }] },
+    'another display name of a column': { columns: [{ id: 'born', displayName: 'Birthday' }] },
     'another type': { columns: [{ id: 'born', type: 'dateTime' }] },
-    'a new column in the first place': { add: [{ id: 'email', type: 'emailAddress' }], order: ['email'] },
-    'a column that goes': { remove: ['born'] },
+    'a new column before all others': { add: [{ id: 'email', type: 'emailAddress' }], order: ['email'] },
+    'a column removed': { remove: ['born'] },
     'a key': { key: ['name'] },
     'no key': { key: null },
   }),
   answers: {
     200: {
       description:
-        'The table was updated. Its version is in `ETag`. With `onMisfit=clear` or `dryRun=true` the answer says which cells ' +
-        'did not fit; else it is empty.',
+        'The table was updated. `ETag` has its version. With `onMisfit=clear` or `dryRun=true` the answer says which cells did ' +
+        'not fit; otherwise it is empty.',
       versioned: true,
       body: jsonContent(z.union([z.strictObject({ data: z.strictObject({ misfits: z.array(misfit) }) }), nothing]), {
         'updated': {},
@@ -129,7 +130,7 @@ interface Patched {
   readonly misfits: readonly ColumnMisfits[];
 }
 
-/** What the request would do now. Throws HttpError as it would be refused. */
+/** The effect that the request would have now. Throws the HttpError with which it would be refused. */
 async function tryOnly(
   { tables, trials }: PatchTableDependencies,
   event: EventOf<'TablePatchRequested'>,
@@ -144,8 +145,8 @@ async function tryOnly(
 }
 
 /**
- * Submits the request. If its rows are too many for the decision, tries them first, until the table has not changed
- * meanwhile.
+ * Submits the request. If the table has too many rows for a decision, tries the rows first, and again whenever the table
+ * has changed meanwhile.
  */
 async function submit(
   { submitter, trials }: PatchTableDependencies,
@@ -159,12 +160,15 @@ async function submit(
     if (result.untried !== true) return { etag, misfits: result.misfits ?? [] };
     asked = await triedEvent(trials, event, gone);
   }
-  throw new HttpError('service_unavailable', `The table changed each time before its rows were tried. ${noEffect}`);
+  throw new HttpError(
+    'service_unavailable',
+    `Others changed the table each time while its rows were tried. ${noEffect}`,
+  );
 }
 
 /**
- * A command is decided once, so each try of one request is a command of its own. Under an Idempotency-Key they are the
- * same ones each time.
+ * The identity of one trial's command. A command is decided once, so each trial of a request needs its own. With an
+ * Idempotency-Key a repeated request gets the same identities.
  */
 function identityOfTry({ commandId, digest, ...identity }: RequestIdentity, trial: number): RequestIdentity {
   return {
@@ -174,7 +178,7 @@ function identityOfTry({ commandId, digest, ...identity }: RequestIdentity, tria
   };
 }
 
-/** The event with what is known of the rows now, or its refusal. */
+/** The event with the result of a trial of the rows, or its refusal. */
 async function triedEvent(
   trials: ColumnTrials,
   event: EventOf<'TablePatchRequested'>,

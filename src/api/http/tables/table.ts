@@ -1,6 +1,4 @@
-/**
- * `/tables/{tableID}`: a table. All but the `PUT` of spec 4.12 is ours, not the spec's (docs/decisions/0009).
- */
+/** `/tables/{tableID}`: a table. Of these routes the specification has only `PUT` (4.12); see docs/decisions/0009. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { deleteTable } from '../../../../commands/delete-table.ts';
@@ -40,9 +38,9 @@ const overwriteOperation: Operation = {
   tag: 'Tables',
   summary: 'Overwrite a table',
   description:
-    'Replaces all rows in one step: readers see all of the old rows or all of the new. A schema replaces that of the ' +
-    'table; without one the rows must fit it. A row with the `$rowID` of one that the table ever had keeps that identity; ' +
-    'in CSV and TSV a column `$rowID` holds them.',
+    'Replaces all rows in one step: readers see either all old rows or all new ones. A schema in the body replaces the schema of the ' +
+    'table; otherwise the rows must fit the present one. A row with a `$rowID` that the table has ever had keeps that identity; ' +
+    'in CSV and TSV the column `$rowID` has these IDs.',
   ifMatch: 'table',
   asynchronous: true,
   body: {
@@ -93,7 +91,7 @@ function addOverwriteTable(app: App, dependencies: TableDependencies): void {
 
 const column = z
   .strictObject({ id: z.string(), displayName: z.string().optional(), type: outputColumnType })
-  .meta({ id: 'Column', description: 'As a request may have it too.' });
+  .meta({ id: 'Column', description: 'A column. Requests may use the same form.' });
 
 const table = z
   .strictObject({
@@ -103,12 +101,12 @@ const table = z
       .string()
       .regex(/^[0-9]+$/)
       .meta({ description: 'The version of the table, as in `ETag`.' }),
-    created: z.iso.datetime().meta({ description: 'When it was created.' }),
-    rows: z.int().min(0).meta({ description: 'How many rows it has.' }),
+    created: z.iso.datetime().meta({ description: 'When the table was created.' }),
+    rows: z.int().min(0).meta({ description: 'How many rows the table has.' }),
     schema: z
       .strictObject({ columns: z.array(column), key: tableKey.optional() })
-      .meta({ description: 'Its columns in their order, and its key if it has one.' }),
-    appIDs: z.array(z.string()).meta({ description: 'The apps that it was linked to.' }),
+      .meta({ description: 'The columns of the table, in order, and its key if it has one.' }),
+    appIDs: z.array(z.string()).meta({ description: 'The apps that the table is linked to.' }),
   })
   .meta({ id: 'Table' });
 
@@ -116,7 +114,7 @@ const getOperation: Operation = {
   operationId: 'getTable',
   tag: 'Tables',
   summary: 'Get a table',
-  description: 'What it is called, its schema, how many rows it has, and its version as `ETag`.',
+  description: 'The name, the schema, the number of rows, and the version as `ETag`.',
   answers: {
     200: {
       description: 'The table.',
@@ -172,7 +170,7 @@ function present(id: string, { name, version, createdAt, rows, schema, key, appI
   };
 }
 
-/** A type in a spelling that requests accept too (spec section 2). */
+/** The form of a type that requests accept too (spec section 2). */
 function spellType(type: ColumnType): unknown {
   return isArrayType(type) ? { kind: 'array', items: { kind: itemKind(type) } } : type;
 }
@@ -181,7 +179,7 @@ const deleteOperation: Operation = {
   operationId: 'deleteTable',
   tag: 'Tables',
   summary: 'Delete a table',
-  description: 'With all its rows. That there is no such table is no error.',
+  description: 'Deletes the table with all its rows. It is no error if the table does not exist.',
   ifMatch: 'table',
   answers: {
     200: { description: 'The table was deleted, or did not exist.', body: jsonContent(nothing, { deleted: {} }) },
@@ -190,7 +188,7 @@ const deleteOperation: Operation = {
 };
 
 function addDeleteTable(app: App, { submitter, bodyBytesMax }: TableDependencies): void {
-  // No ETag: nothing remains that could have a version.
+  // The answer has no ETag, because nothing remains that could have a version.
   app.delete('/tables/:tableID', { config: { operation: deleteOperation } }, async (request, reply) => {
     const { teamId } = request.principal;
     const ifMatch = readIfMatch(request) ?? null;

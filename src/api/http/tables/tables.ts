@@ -32,12 +32,12 @@ const listOperation: Operation = {
   tag: 'Tables',
   summary: 'List tables',
   description:
-    "A page of the team's tables, in the order in which they were created: 10,000 unless fewer are asked for. While tables remain, " +
+    "A page of the team's tables, in the order in which they were created; at most 10,000. While tables remain, " +
     'the answer has a `continuation`; the last page has none. Tables that are created or deleted between two pages neither hide nor repeat ' +
     'others. Names need not be unique.',
   answers: {
     200: {
-      description: 'Tables, and where to go on.',
+      description: 'Tables, and the continuation.',
       body: jsonContent(z.strictObject({ data: z.array(tableSummary), continuation }), {
         'all tables': { data: [{ id: examples.tableId, name: 'people' }] },
         'a page': {
@@ -50,8 +50,8 @@ const listOperation: Operation = {
 };
 
 /**
- * What a list of tables takes of the share of pages: it may be long, and Postgres builds it. A team that lists without
- * end has one at a time.
+ * How many units of the share of pages a list of tables takes. A list may be long, and Postgres builds it. A team that
+ * lists all the time gets one list at a time.
  */
 const listUnits = scansAtOnce / 2;
 
@@ -85,7 +85,7 @@ const created = z.strictObject({
   linkedAppIDs: z
     .array(z.string())
     .optional()
-    .meta({ description: 'The apps that are linked now. Left out when none was asked for.' }),
+    .meta({ description: 'The apps that the table is linked to. Left out if the request names none.' }),
 });
 
 const tableLinks: readonly Link[] = linksTo(
@@ -107,7 +107,7 @@ const tableLinks: readonly Link[] = linksTo(
   { tableID: '$response.body#/data/tableID' },
 );
 
-/** The table exists once the job has succeeded. */
+/** The answer 202. The table exists once the job has succeeded. */
 const acceptedTable: Answer = {
   ...accepted,
   body: jsonContent(z.strictObject({ data: z.strictObject({ tableID: tableId, jobID: jobId }) }), {
@@ -121,8 +121,8 @@ const createOperation: Operation = {
   tag: 'Tables',
   summary: 'Create a table',
   description:
-    'With its first rows. Without a schema, and of NDJSON, CSV and TSV, it is inferred from them. Its name stands in the body ' +
-    'or in the query: one of them, and not both. A team has at most 10,000 tables, unless its plan or the service is set otherwise.',
+    'Creates a table with its first rows. If the body has no schema, as NDJSON, CSV and TSV never do, the schema is inferred from the rows. The name is either in the body ' +
+    'or in the query, but not in both. A team has at most 10,000 tables, unless its plan or the service is set otherwise.',
   asynchronous: true,
   body: {
     ...jsonContent(

@@ -1,4 +1,4 @@
-/** What a client may know of its token and its team. These paths are ours, not the spec's. */
+/** What a client can find out about its token and its team. The specification does not have these paths. */
 import { z } from 'zod';
 import type { TeamQueries } from '../../../../projections/teams/teams.queries.ts';
 import { planQuotas, type PlanQuota } from '../../../language/events/quota.ts';
@@ -32,16 +32,19 @@ function timeOf(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** The token was valid a moment ago: a read model that is being replaced has it again soon. */
+/**
+ * For a team that was not found although its token was valid a moment ago. A read model that is being replaced will
+ * have it again soon.
+ */
 function teamGone(): HttpError {
-  return new HttpError('service_unavailable', 'The team cannot be looked up now.');
+  return new HttpError('service_unavailable', 'The service cannot look up the team now.');
 }
 
 const tokenOperation: Operation = {
   operationId: 'getToken',
   tag: 'Team',
   summary: 'Get the token of the request',
-  description: 'Which team it is of, and what it may do.',
+  description: 'The team of the token, and what the token may do.',
   answers: {
     200: {
       description: 'The token.',
@@ -52,8 +55,11 @@ const tokenOperation: Operation = {
             name: z.string(),
             team: shownTeam,
             readOnly: z.boolean(),
-            appID: z.string().nullable().meta({ description: 'The only app that it is for; null: all of the team.' }),
-            expires: z.iso.datetime().nullable().meta({ description: 'From when on it is refused; null: never.' }),
+            appID: z
+              .string()
+              .nullable()
+              .meta({ description: 'The only app that the token reaches; null: the whole team.' }),
+            expires: z.iso.datetime().nullable().meta({ description: 'When the token expires; null: never.' }),
           }),
         }),
         {
@@ -98,10 +104,9 @@ const quota = z
   .strictObject({
     used: z.int().min(0),
     max: z.int().min(0).nullable().meta({ description: 'Null: there is no limit.' }),
-    setBy: z
-      .enum(['plan', 'service'])
-      .nullable()
-      .meta({ description: 'The plan of the team, or else the service, for all teams; null: there is no limit.' }),
+    setBy: z.enum(['plan', 'service']).nullable().meta({
+      description: 'What sets the limit: the plan of the team, or the service for all teams. Null: there is no limit.',
+    }),
   })
   .meta({ id: 'Quota' });
 
@@ -109,11 +114,11 @@ const rateLimit = z
   .strictObject({
     name: z.enum(teamLimitNames),
     max: z.int().min(0).meta({
-      description: 'The most units in a window: requests, rows written, bytes of bodies, or imports of stashes.',
+      description: 'Maximum of units in a window: requests, rows written, bytes of bodies, or imports of stashes.',
     }),
     windowSeconds: z.int().min(0),
-    left: z.int().min(0).meta({ description: 'How many units the process that answers has left.' }),
-    resetSeconds: z.int().min(0).meta({ description: 'For how many more seconds.' }),
+    left: z.int().min(0).meta({ description: 'How many units are left in the process that answers.' }),
+    resetSeconds: z.int().min(0).meta({ description: 'In how many seconds the window ends.' }),
   })
   .meta({ id: 'RateLimit' });
 
@@ -126,10 +131,10 @@ const usageOperation: Operation = {
   operationId: 'getUsage',
   tag: 'Team',
   isOfTeam: true,
-  summary: 'Get what the team uses of its quotas',
+  summary: "Get the team's use of its quotas",
   description:
-    'What the team uses of each quota, how much it may use, and what says so. `logBytesPerDay` are bytes of the log today (UTC), which other processes have ' +
-    'counted up to some seconds ago. The rate limits are those of the process that answers; there are none unless the service was set so. Not for the token of an app.',
+    'For each quota: how much the team uses, how much it may use, and what sets the limit. `logBytesPerDay` are bytes of the log today (UTC); bytes that other processes counted ' +
+    'are some seconds old. The rate limits are those of the process that answers; the list is empty unless settings of the service add limits. Not for the token of an app.',
   answers: {
     200: {
       description: 'The use.',
@@ -167,7 +172,7 @@ function addGetUsage(app: App, { teams, logBytes, rateLimits, quotaSettings }: T
     const [team, logBytesToday] = await Promise.all([teams.team(teamId), logBytes.usedBy(teamId)]);
     if (team === null) throw teamGone();
     const quotas = Object.entries(quotasOf(team, logBytesToday, quotaSettings)).map(([quota, { used, max, setBy }]) => {
-      // Names of settings are for operators.
+      // Names of settings are only for operators.
       return [quota, { used, max, setBy: setBy === null || setBy === 'plan' ? setBy : 'service' }];
     });
     void reply.header('cache-control', 'no-store');
@@ -188,18 +193,18 @@ const activityOperation: Operation = {
   operationId: 'getActivity',
   tag: 'Team',
   isOfTeam: true,
-  summary: 'Get what the team has done in the last hour',
+  summary: "Get the team's activity in the last hour",
   description:
-    'Minute by minute, the present one last, as the process that answers has counted it: other processes, and what was before `since`, are not in it. Also how ' +
-    "far the part of the log with the team's events is processed. Answers of queries and exports count with their bytes, but not with their rows. A process counts " +
-    'for the 1,000 teams that were active last. Not for the token of an app.',
+    'The activity minute by minute, the present minute last. Only the process that answers has counted it, and only since `since`. Also tells how ' +
+    "far the service has processed the part of the log with the team's events. Answers of queries and exports count as bytes, but not as rows. A process counts " +
+    'for the 1,000 teams that were active most recently. Not for the token of an app.',
   answers: {
     200: {
       description: 'The activity.',
       body: jsonContent(
         z.strictObject({
           data: z.strictObject({
-            since: z.iso.datetime().meta({ description: 'When the process that answers began to count.' }),
+            since: z.iso.datetime().meta({ description: 'When the process that answers started to count.' }),
             minutes: z.array(
               z
                 .strictObject({
@@ -211,8 +216,10 @@ const activityOperation: Operation = {
                         'Requests by the class of their status; `cutOff`: the connection was cut before the answer ended.',
                     }),
                   rowsWritten: counted.meta({ description: 'Rows of writes that have taken effect.' }),
-                  rowsRead: counted.meta({ description: 'Rows that were read one by one, or in pages.' }),
-                  bytesReceived: counted.meta({ description: 'As sent: with headers, and compressed if they were.' }),
+                  rowsRead: counted.meta({ description: 'Rows that were read singly or in pages.' }),
+                  bytesReceived: counted.meta({
+                    description: 'Bytes as the client sent them: with headers, and possibly compressed.',
+                  }),
                   bytesSent: counted,
                 })
                 .meta({ id: 'ActiveMinute' }),
@@ -222,13 +229,14 @@ const activityOperation: Operation = {
                 .string()
                 .regex(/^[0-9]+$/)
                 .meta({
-                  description: "The version up to which the part of the log with the team's events is processed.",
+                  description:
+                    "The version up to which the service has processed the part of the log with the team's events.",
                 }),
               eventsBehind: counted.meta({ description: 'How many events of that part are still to be processed.' }),
               halted: z
                 .enum(haltCauses)
                 .nullable()
-                .meta({ description: 'Why that part takes no writes; null: it does.' }),
+                .meta({ description: 'Why that part accepts no writes; null if it does.' }),
               quarantinedSince: z.iso.datetime().nullable().meta({
                 description:
                   "Since when the team's requests are refused because one of its events could not be processed.",
@@ -264,7 +272,7 @@ function addGetActivity(app: App, { teams, activity, log }: TeamRouteDependencie
     const { teamId } = request.principal;
     const partition = partitionOf(teamId, log.partitions);
     const { halts, kafka } = log.status();
-    // The end first: what is appended meanwhile is not behind.
+    // Read the end first: events that are appended meanwhile do not count as behind.
     const end = kafka === null ? (await log.bounds(partition)).end : null;
     const place = await teams.logPlace(teamId);
     if (place === null) throw teamGone();

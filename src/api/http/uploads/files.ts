@@ -1,7 +1,7 @@
 /**
- * `GET /files/{fileID}/{fileName}`: the public URLs of files. Whatever somebody uploads, it can run no script in this
- * service's origin: it is sent with its declared type and `nosniff`, in a sandbox, and shown inline only if its type
- * has no scripts. With `FILES_URL` it has an origin of its own.
+ * `GET /files/{fileID}/{fileName}`: the public URLs of files. An uploaded file can run no script in the origin of this
+ * service, whatever it contains: it is sent with its declared type, `nosniff` and a sandbox, and shown inline only if
+ * its type has no scripts. With `FILES_URL` it has an origin of its own.
  */
 import { create as contentDisposition } from 'content-disposition';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -20,7 +20,7 @@ import { readIfRange, readKnownTags } from '../requests/versions.ts';
 
 const path = z.object({
   fileID: z.string().meta({ description: 'The random name of a file.', examples: ['mV0aZ3lqT1uHq5o2bR8x6w'] }),
-  fileName: z.string().meta({ description: 'The name that it is saved under.', examples: ['photo.png'] }),
+  fileName: z.string().meta({ description: 'The name under which browsers save the file.', examples: ['photo.png'] }),
 });
 
 export const anyBytes: Contents = {
@@ -41,25 +41,25 @@ const operation: Operation = {
   tag: 'Uploads',
   summary: 'Get a file',
   description:
-    'The public URL of a completed upload. Its bytes never change, but the file may be withdrawn: caches ask again after an hour, unless the service is ' +
-    'set otherwise. Pictures, sounds, films and plain text are shown, everything else is saved. Files of a suspended team are not served.',
+    'The public URL of a completed upload. Its bytes never change, but the file may be withdrawn. Caches ask again after an hour, unless the service is ' +
+    'set otherwise. Browsers show pictures, sounds, videos and plain text, and save everything else. The service does not serve files of a suspended team.',
   answers: {
     200: { description: 'The file.', headers: fileHeaders, body: anyBytes },
     206: {
-      description: 'The part of it that `Range` asks for.',
+      description: 'The part of the file that `Range` asks for.',
       headers: ['Content-Range', ...fileHeaders],
       body: anyBytes,
     },
-    304: { description: 'The client has it already.', headers: fileHeaders },
+    304: { description: 'The client already has the file.', headers: fileHeaders },
     307: {
-      description: 'Files have an address of their own here. The file is at `Location`.',
+      description: 'Files of this service have an address of their own. `Location` is the URL of the file.',
       headers: ['File-Location'],
     },
   },
   errors: ['payment_required', 'not_found', 'range_not_satisfiable', 'rate_limited', 'service_unavailable'],
 };
 
-/** Media types that a browser shows without running anything. All others are downloads. */
+/** Media types that a browser shows without running anything. Files of other types are downloads. */
 const shown: ReadonlySet<string> = new Set([
   'image/png',
   'image/jpeg',
@@ -85,10 +85,7 @@ const shown: ReadonlySet<string> = new Set([
   'text/plain',
 ]);
 
-/**
- * The most bytes of a file that are in memory while it is sent: one part that was read, and one that waits for the
- * client.
- */
+/** Maximum of bytes of a file in memory while it is sent: one part that was read, and one that waits for the client. */
 const sentBytesMax = 2 * readBytes;
 
 interface FilesRouteDependencies {
@@ -158,11 +155,11 @@ async function sendFile(
   if (!isEmpty) await takeOutgoing(shares.outgoingBytes, teamId, Math.min(length, sentBytesMax), reply);
   const bytes = isEmpty ? undefined : await files.read(name, range ?? undefined);
   if (bytes === null) {
-    // It may have been withdrawn since it was found.
+    // The file may have been withdrawn since it was found.
     if ((await uploads.file(name)) === null) return replyNoFile(reply);
     throw new Error(`the store has no file ${name}, which an upload says was completed`);
   }
-  // Only now: caches would keep an error as long.
+  // Set the headers only now: with them, caches would keep an error as long as a file.
   void reply.headers(headers);
   if (range !== null) void reply.code(206).header('content-range', `bytes ${start}-${end}/${size}`);
   return reply.header('content-length', String(length)).send(bytes);
@@ -176,9 +173,10 @@ function replyNoFile(reply: FastifyReply): FastifyReply {
 const oneRange = /^bytes=(?:(\d+)-(\d*)|-(\d+))$/i;
 
 /**
- * RFC 9110, section 14.2. Null for the whole file: a header that is malformed, of another unit, or with several ranges
- * is ignored. So is a suffix of an empty file, which no `Content-Range` can express. `range-parser` is not used: it
- * answers 416 to a malformed header, and to a suffix longer than the file, which means the whole file.
+ * The range of a header (RFC 9110, section 14.2). Null for the whole file: a header that is malformed, has another unit
+ * or has several ranges is ignored. So is a suffix of an empty file, which no `Content-Range` can express. The package
+ * `range-parser` does not fit: it answers 416 to a malformed header, and to a suffix that is longer than the file,
+ * which means the whole file.
  */
 function rangeOf(header: string | undefined, size: number): { start: number; end: number } | 'unsatisfiable' | null {
   const [, first, last, suffix] = oneRange.exec(header ?? '') ?? [];
@@ -199,10 +197,10 @@ function headersOf({ contentType, fileName }: PublicFile, etag: string, cacheSec
     'content-disposition': contentDisposition(fileName, { type: shown.has(essence!) ? 'inline' : 'attachment' }),
     'x-content-type-options': 'nosniff',
     'content-security-policy': "default-src 'none'; sandbox",
-    // Pages elsewhere may embed it: that is what its URL is for.
+    // Pages on other hosts may embed the file. Its URL is for that.
     'cross-origin-resource-policy': 'cross-origin',
     'accept-ranges': 'bytes',
-    // Its bytes never change, but it may be withdrawn, and its team suspended.
+    // The bytes never change, but the file may be withdrawn, and its team suspended.
     'cache-control': `public, max-age=${cacheSeconds}`,
   };
 }

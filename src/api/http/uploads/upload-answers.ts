@@ -7,9 +7,9 @@ import { withoutSlash, type FilesOrigin } from '../requests/files-origin.ts';
 
 interface UploadAnswersOptions {
   readonly files: FileStore;
-  /** The address under which clients reach the service; undefined: the one that each client used. */
+  /** The address under which clients reach the service. Undefined: the address that each client used. */
   readonly publicUrl: string | undefined;
-  /** Null: files are under that address too. */
+  /** Null: files are under the address of the service too. */
   readonly filesOrigin: FilesOrigin | null;
 }
 
@@ -21,8 +21,8 @@ export class UploadAnswers {
   }
 
   /**
-   * The `data` of the answer (spec 4.8 and 4.9): where to send the bytes or, once the upload is completed, the URL of
-   * the file.
+   * The `data` of the answer (spec 4.8 and 4.9): the URL to send the bytes to or, once the upload is completed, the URL
+   * of the file.
    */
   async dataOf(upload: UploadResult, request: FastifyRequest): Promise<object> {
     const { id, contentType, fileName, sizeMax, expiresAt, file } = upload;
@@ -46,7 +46,7 @@ export class UploadAnswers {
 }
 
 /**
- * The origin under which the client reached this service, from its Host header; only its own answers depend on it.
+ * The origin under which the client reached this service, from its Host header. Only its own answers depend on it.
  * `X-Forwarded-Host` has no effect.
  */
 function originOf({ raw }: FastifyRequest): string {

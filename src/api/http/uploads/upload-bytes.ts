@@ -1,6 +1,6 @@
 /**
- * `PUT /uploads/{uploadID}`: receives the bytes of uploads when this service stores files itself, at the signed URL of
- * an upload (spec 4.8).
+ * `PUT /uploads/{uploadID}`: receives the bytes of an upload at its signed URL, if this service stores files itself
+ * (spec 4.8).
  */
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -29,8 +29,8 @@ const operation: Operation = {
   tag: 'Uploads',
   summary: 'Send the bytes of a file',
   description:
-    'To the URL that the upload was created with, which is signed and needs no token. They may be sent again until the upload is completed: the last ' +
-    'that came whole count. Two requests are read at once for an upload; a third waits a while, and is refused then. Where the service keeps files in S3 the URL is one of S3 instead.',
+    'Sends the bytes to the URL from the creation of the upload, which is signed and needs no token. They may be sent again until the upload is completed: the last ' +
+    'complete ones count. The service reads two requests at once for an upload; a third one waits a while, and is then refused. If the service keeps files in S3, the URL points to S3 instead.',
   isCommand: false,
   isBodyKept: true,
   body: anyBytes,
@@ -52,9 +52,9 @@ interface UploadBytesDependencies {
   readonly log: Pick<EventLog, 'now'>;
   readonly uploads: UploadQueries;
   readonly shares: Pick<Shares, 'signedPuts'>;
-  /** Limits requests to URLs that were not signed here; null: there is no limit. */
+  /** Limits requests to URLs that this service has not signed; null: there is no limit. */
   readonly addressLimit: AddressLimit | null;
-  /** Limits the bytes that come for a team; null: there are no limits. */
+  /** Limits the bytes that arrive for a team; null: there are no limits. */
   readonly rateLimits: RateLimits | null;
   /** Counts the bytes that teams take on disks in a day. */
   readonly logBytes: Pick<LogBytes, 'refusalOfShare' | 'add'>;
@@ -65,7 +65,7 @@ interface UploadBytesDependencies {
 }
 
 const path = uploadPath.pick({ uploadID: true });
-/** All optional: the signature covers the parameters, so a missing, changed or added one is refused with it. */
+/** All optional: the signature covers the parameters, so it also refuses a missing, changed or added one. */
 const query = z.looseObject({
   contentType: z.string().optional(),
   sizeMax: z.string().optional(),
@@ -86,7 +86,7 @@ export function addUploadBytesRoute(app: App, dependencies: UploadBytesDependenc
       const { store, keys, log, uploads, shares, addressLimit, rateLimits, logBytes, onRefused } = dependencies;
       const expected = verifyUploadUrl(keys, request.params.uploadID, request.query);
       if (expected === null) {
-        const refusal = new HttpError('forbidden', 'The URL was not made by this service, or was changed.');
+        const refusal = new HttpError('forbidden', 'This service did not make the URL, or the URL was changed.');
         throw addressLimit === null ? refusal : await addressLimit.refuse(request, refusal);
       }
       const { uploadId, contentType, expiresAt } = expected;
@@ -94,7 +94,11 @@ export function addUploadBytesRoute(app: App, dependencies: UploadBytesDependenc
       requireWholeFile(request.raw.headers, contentType);
       await shares.signedPuts.run(uploadId, async () => {
         const upload = await findOpen(uploads, uploadId);
-        if (upload.file !== null) throw new HttpError('upload_completed', 'The upload is complete already.');
+        if (upload.file !== null)
+          throw new HttpError(
+            'upload_completed',
+            'The upload is complete already. For another file, create another upload.',
+          );
         const refusal = logBytes.refusalOfShare(upload.teamId, 'files');
         if (refusal !== null) {
           onRefused(refusal);
@@ -102,7 +106,7 @@ export function addUploadBytesRoute(app: App, dependencies: UploadBytesDependenc
         }
         rateLimits?.countBody(upload.teamId, request);
         logBytes.add(upload.teamId, { files: await receive(store, request, expected) });
-        // Nothing else would remove for a day what came after the upload was given up.
+        // If the upload was given up meanwhile, nothing else would remove the bytes for a day.
         await findOpen(uploads, uploadId, () => store.remove({ kind: 'arrived', uploadId }));
       });
       return reply.send();
@@ -123,8 +127,8 @@ async function findOpen(
 }
 
 /**
- * Resolves to the size of the file. Throws HttpError `payload_too_large`, and as `bodyChunks` does; then nothing is
- * kept of what came.
+ * Resolves with the size of the file. Throws HttpError `payload_too_large`, and as `bodyChunks` does; then nothing of
+ * the body is kept.
  */
 async function receive(
   store: LocalFileStore,
@@ -147,19 +151,22 @@ async function receive(
   }
 }
 
-/** The file is stored byte for byte as sent, with the media type declared at its creation. */
+/**
+ * Throws unless the file comes whole, uncompressed, and with the media type of its creation: it is stored byte for
+ * byte.
+ */
 function requireWholeFile(headers: Readonly<Record<string, string | string[] | undefined>>, contentType: string): void {
   const given = headers['content-type'];
   if (typeof given !== 'string' || normalMediaType(given) !== normalMediaType(contentType)) {
     throw new HttpError(
       'request_validation_error',
-      `Content-Type: it must be ${contentType}, which the upload was created with.`,
+      `Content-Type: must be ${contentType}, as in the creation of the upload.`,
     );
   }
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
-    throw new HttpError('request_validation_error', 'Content-Encoding: the file must be sent as it is.');
+    throw new HttpError('request_validation_error', 'Content-Encoding: send the file uncompressed.');
   }
-  // RFC 9110, 14.5: a part would be taken for the whole.
+  // A part would pass for the whole file (RFC 9110, 14.5).
   if (headers['content-range'] !== undefined)
-    throw new HttpError('request_validation_error', 'Content-Range: the file must be sent whole.');
+    throw new HttpError('request_validation_error', 'Content-Range: send the whole file.');
 }

@@ -1,4 +1,7 @@
-/** `/apps/{appID}/uploads/{uploadID}`: completes an upload (spec 4.9), and withdraws its file, which is ours. */
+/**
+ * `/apps/{appID}/uploads/{uploadID}`: completes an upload (spec 4.9), and withdraws its file (which the specification
+ * does not have).
+ */
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { completeUpload, uploadPath, type UploadPath } from '../../../../commands/complete-upload.ts';
@@ -26,7 +29,7 @@ export interface UploadDependencies {
   readonly audit: AuditLog;
 }
 
-/** Limit of a body: a media type, a file name, and further members from older clients. */
+/** Maximum of bytes of a body: a media type, a file name, and further members from older clients. */
 export const bodyBytesMax = 64 * 1024;
 
 /** The URL of a file, for examples. */
@@ -41,7 +44,7 @@ const completeOperation: Operation = {
   tag: 'Uploads',
   summary: 'Complete an upload',
   description:
-    'Gives the public URL of the file; asked again, the same one. What is too large, or more than the plan of the team allows, is deleted. A file ' +
+    'Returns the public URL of the file; each repetition returns the same one. A file that is too large, or exceeds the plan of the team, is deleted. A file ' +
     'whose URL is in no row of the team for 30 days, unless the service is set otherwise, is deleted too.',
   answers: {
     200: {
@@ -64,16 +67,16 @@ function addCompleteUpload(app: App, { submitter, uploads, files, uploadAnswers 
       const identity = await identifyWithBody(request, bodyBytesMax);
       const upload = isUploadId(uploadID) ? await uploads.upload(uploadID, { teamId, appId }) : null;
       if (upload === null || (upload.isRemoved && upload.file === null)) throw uploadNotFound();
-      // Refused here, because a sealed file of a refused request would stay for a day. With a key, the log has the
-      // outcome.
+      // Refuse it here, because the sealed file of a refused request would stay for a day. With a key, only the log
+      // knows the outcome.
       if (upload.isSuspended && identity.digest === null)
         throw new HttpError('payment_required', 'The team is suspended.');
       const event =
         turnedAwayOf(request.raw) ??
         completeUpload(teamId, request.params, upload.file ?? (await seal(files, uploadID, upload)));
       const applied = await submitter.submit(teamId, identity, event);
-      // If another request has completed it meanwhile, no upload owns the file sealed here, and it is removed as an
-      // orphan.
+      // If another request has completed the upload first, no upload owns the file that was sealed here. Garbage
+      // collection removes it.
       return submitter.answering(applied, async ({ upload }) => ({
         data: await uploadAnswers.dataOf(upload!, request),
       }));
@@ -95,8 +98,8 @@ const deleteOperation: Operation = {
   tag: 'Uploads',
   summary: 'Withdraw a file',
   description:
-    'Deletes the file of a completed upload: its URL is 404 from then on, and the plan of the team has its bytes back. Caches may show it until they ask again: ' +
-    'see `Cache-Control` of the file. Rows that contain the URL keep it as text. An upload that was not completed is given up.',
+    'Deletes the file of a completed upload. From then on its URL answers 404, and its bytes no longer count for the plan of the team. Caches may show the file until they ask again: ' +
+    'see `Cache-Control` of the file. Rows that contain the URL keep it as text. An open upload is given up.',
   answers: {
     200: { description: 'The upload and its file are deleted.', body: jsonContent(nothing, { deleted: {} }) },
   },

@@ -1,4 +1,4 @@
-/** Uploads: lists and creates them (spec 4.8). The list is ours, not the spec's. */
+/** Lists uploads and creates them (spec 4.8). The specification does not have the list. */
 import { randomUUIDv7 } from 'node:crypto';
 import { z } from 'zod';
 import { appPath, createUpload, newUpload } from '../../../../commands/create-upload.ts';
@@ -24,10 +24,7 @@ interface UploadsRouteDependencies extends UploadDependencies {
   readonly shares: Pick<Shares, 'pages' | 'outgoingBytes'>;
 }
 
-/**
- * How many uploads a page has at most, and how many bytes of JSON one has at most: a name in a URL is long if it is
- * escaped.
- */
+/** Maximum of uploads in a page, and of bytes of JSON for one upload. A file name in a URL is long if it is escaped. */
 const pageUploadsMax = 1000;
 const uploadBytesMax = 8 * 1024;
 
@@ -39,14 +36,14 @@ const listed = z
     appID: z.string(),
     status: z.enum(['open', 'complete', 'withdrawn']).meta({
       description:
-        '`withdrawn`: deleted or refused, or its time was over before it was completed, or its file was in no row for too long.',
+        '`withdrawn`: the upload was deleted or refused, or expired before it was completed, or no row had the URL of its file for too long.',
     }),
     contentType: z.string(),
     fileName: z.string(),
     created: z.iso.datetime(),
-    expires: z.iso.datetime().optional().meta({ description: 'Of an open one: until when it can be completed.' }),
-    size: z.int().min(0).optional().meta({ description: 'Of a complete one: the bytes of its file.' }),
-    url: z.string().optional().meta({ description: 'Of a complete one: the public URL of its file.' }),
+    expires: z.iso.datetime().optional().meta({ description: 'For an open upload: when it expires.' }),
+    size: z.int().min(0).optional().meta({ description: 'For a complete upload: the bytes of its file.' }),
+    url: z.string().optional().meta({ description: 'For a complete upload: the public URL of its file.' }),
   })
   .meta({ id: 'ListedUpload' });
 
@@ -55,11 +52,11 @@ const listOperation: Operation = {
   tag: 'Uploads',
   summary: 'List uploads',
   description:
-    "A page of the team's uploads, newest first: 1,000 unless fewer are asked for; of the token of an app, those of the app. While uploads remain, the answer has a " +
+    "A page of the team's uploads, newest first; at most 1,000. The token of an app sees the uploads of the app. While uploads remain, the answer has a " +
     '`continuation`; the last page has none.',
   answers: {
     200: {
-      description: 'Uploads, and where to go on.',
+      description: 'Uploads, and the continuation.',
       body: jsonContent(z.strictObject({ data: z.array(listed), continuation }), {
         'one of each status': {
           data: [
@@ -123,8 +120,8 @@ function addListUploads(app: App, { uploads, uploadAnswers, log, shares }: Uploa
 }
 
 /**
- * An upload in a list, at this log time. An open one whose time is over counts as withdrawn, though no event has said
- * so yet.
+ * An upload in a list, at this log time. An open upload that has expired counts as withdrawn, although no event has
+ * recorded that yet.
  */
 function present(upload: ListedUpload, now: number, urlOf: (file: string, fileName: string) => string): object {
   const { id, appId, contentType, fileName, createdAt, expiresAt, file, size, isRemoved } = upload;
@@ -141,7 +138,7 @@ function present(upload: ListedUpload, now: number, urlOf: (file: string, fileNa
   };
 }
 
-/** Where its bytes are sent to is a URL of its own, and no parameter. */
+/** The links have no `putUploadBytes`: the bytes go to a URL of its own, which is no parameter. */
 const uploadLinks: readonly Link[] = linksTo(['completeUpload', 'deleteUpload'], {
   appID: '$request.path.appID',
   uploadID: '$response.body#/data/uploadID',
@@ -152,13 +149,13 @@ const createOperation: Operation = {
   tag: 'Uploads',
   summary: 'Create an upload',
   description:
-    'Gives the URL that the bytes of the file are sent to, with `PUT`, the `contentType` as `Content-Type` and no token, within 24 hours unless ' +
-    'the service is set otherwise. Then the upload is completed. An app is there once a team names it. A team has at most 1000 uploads that are neither ' +
-    'completed nor over, and at most 100 GiB may arrive for them, unless its plan or the service is set otherwise.',
+    'Returns the URL to which the client sends the bytes of the file with `PUT`: with the `contentType` as `Content-Type`, without a token, and within 24 hours unless ' +
+    'the service is set otherwise. Then the client completes the upload. An app exists once a team names it. A team has at most 1,000 uploads that are neither ' +
+    'completed nor expired, and at most 100 GiB may arrive for them, unless its plan or the service is set otherwise.',
   body: jsonContent(newUpload, { photo: { contentType: 'image/png', fileName: 'photo.png' } }),
   answers: {
     200: {
-      description: 'The upload, and where its bytes go.',
+      description: 'The upload, and the URL for its bytes.',
       body: jsonContent(z.strictObject({ data: z.strictObject({ uploadID: uploadId, uploadLocation: z.string() }) }), {
         created: {
           data: {

@@ -346,7 +346,7 @@ describe('requests are sent again', () => {
     await expect(other.tables().toArray()).rejects.toMatchObject({
       status: 404,
       type: null,
-      message: expect.stringContaining('is its URL right?'),
+      message: expect.stringContaining('Check the URL.'),
     });
   });
 });

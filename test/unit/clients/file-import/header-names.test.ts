@@ -91,7 +91,7 @@ describe('names that are display names of many columns', () => {
     const header = what === 'types' ? quoted : names.join(';');
     expect(mistakeOf(() => cut(`${header}\n`, form))).toEqual([
       null,
-      expect.stringMatching(new RegExp(`^what is said of it \\(${what} above all\\) takes \\d+ bytes in a URL`)),
+      expect.stringMatching(new RegExp(`^its options \\(${what} above all\\) take \\d+ bytes in a URL`)),
     ]);
   });
 });

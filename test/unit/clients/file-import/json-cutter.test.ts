@@ -126,7 +126,7 @@ test('chunks are bounded by their bytes too', () => {
 
 describe('what is malformed is refused with its line', () => {
   test.each<readonly ['json' | 'ndjson', string | Uint8Array, readonly [number, string]]>([
-    ['json', '', [1, 'the file has no array of objects in it']],
+    ['json', '', [1, 'the file contains no array of objects']],
     ['json', '7', [1, 'the file must be an array of objects']],
     ['json', '{"rows":[]}', [1, noRows]],
     ['json', '{"a":1,\n"b":{"c":[{}]}}', [2, noRows]],
@@ -138,7 +138,7 @@ describe('what is malformed is refused with its line', () => {
     ['json', '{"data":[{"a":1}\n', [2, 'the file ends in the middle of its array']],
     ['json', '{"data":[{"a":1}]}\n[]', [2, 'a row must be an object']],
     ['json', '{"a":1}\n{"a":nul}', [2, 'a: broken JSON, unexpected "}"']],
-    ['json', '{"a":1} {"a":2}', [1, 'something follows the object in its line']],
+    ['json', '{"a":1} {"a":2}', [1, 'the line continues after the object']],
     ['json', '[{"a":1},\n{"a":nul}]', [2, 'a: broken JSON, unexpected "}"']],
     ['json', '[{"a":1},\n2]', [2, 'a row must be an object']],
     ['json', '[{"a":1}\n{"a":2}]', [2, 'broken JSON, unexpected "{"']],
@@ -147,8 +147,8 @@ describe('what is malformed is refused with its line', () => {
     ['json', '[{}]\n[{}]', [2, 'broken JSON, unexpected "["']],
     ['json', '[\n{"a":1,\n"a":2}]', [3, 'a: the key stands twice in its row']],
     ['json', Buffer.from('[\n{"a":"\xff"}]', 'latin1'), [2, 'the text is not UTF-8']],
-    ['ndjson', '{"a":1}\n{"a":2} {"a":3}\n', [2, 'something follows the object in its line']],
-    ['ndjson', '{"a":1}\n{"a":2},\n', [2, 'something follows the object in its line']],
+    ['ndjson', '{"a":1}\n{"a":2} {"a":3}\n', [2, 'the line continues after the object']],
+    ['ndjson', '{"a":1}\n{"a":2},\n', [2, 'the line continues after the object']],
     ['ndjson', '{"a":1}\n\n{"a":2', [3, 'the file ends in the middle of an object that begins here']],
     ['ndjson', '{"a":1}\n[]\n', [2, 'a row must be an object']],
     ['ndjson', `{"a":1}\n{"a":"${'x'.repeat(600_000)}"}`, [2, 'a row must not be longer than 524288 bytes']],

@@ -275,7 +275,7 @@ describe('mistakes have their line', () => {
       expect((await mistakeOf('csv', content, {}, 'a.csv.gz'))[1]).toMatch(/^this is not valid gzip data/);
     expect(await mistakeOf('csv', new Uint8Array(zstdCompressSync('a\n1\n')), {}, 'a.csv.zst')).toEqual([
       null,
-      'a browser cannot read what is compressed by Zstandard: decompress it first',
+      'a browser cannot decompress Zstandard: decompress the file first',
     ]);
   });
 });

@@ -35,8 +35,8 @@ describe('what is no text is refused with what to do', () => {
   const [ole, zip] = [bytes('d0cf11e0a1b11ae1 0000'), Buffer.from('PK\x03\x04....')];
 
   test.each<readonly [string, Uint8Array, string, string]>([
-    ['a workbook', zip, 'book.xlsx', 'a workbook of Excel, not text: its format is xlsx'],
-    ['an old workbook, whatever its name', ole, 'book.csv', 'a workbook of an older form of Excel'],
+    ['a workbook', zip, 'book.xlsx', 'an Excel workbook, not text: its format is xlsx'],
+    ['an old workbook, whatever its name', ole, 'book.csv', 'an old Excel workbook'],
     ['an archive', zip, 'file.csv', 'a zip archive, not text: unpack it first'],
   ])('a file that is %s is refused with what to do', async (_what, content, file, reason) => {
     for (const pieceBytes of [1, Infinity]) {
@@ -55,7 +55,7 @@ describe('what is no text is refused with what to do', () => {
   });
 
   test.each(['book.xlsb', 'BOOK.XLS', 'a/b.xls'])('%s is refused by its name', (file) => {
-    expect(() => refuseWorkbookName(file)).toThrow('this is a workbook of an older form of Excel');
+    expect(() => refuseWorkbookName(file)).toThrow('this is an old Excel workbook');
   });
 
   test.each(['book.csv', 'xls', 'book.xls.csv', 'book.xlsx', 'book.xlsm'])('%s is not', (file) => {

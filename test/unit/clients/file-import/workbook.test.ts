@@ -101,8 +101,8 @@ test('a sheet has the values that were saved, and the numbers of its rows', asyn
     '4,"  00501 äöü 😀 ",,9999-12-31T23:59:59,,,,,,,\n',
   ] as const;
   const notes = [
-    'of 4 sheets "People & Co" is read; the others are "hidden" (hidden), "Other", "empty"',
-    '2 cells have errors of formulas, and are empty: #DIV/0! in J2',
+    'of 4 sheets only "People & Co" is read; the others are "hidden" (hidden), "Other", "empty"',
+    '2 cells with errors of formulas are empty: #DIV/0! in J2',
   ];
   expect(await read(people)).toEqual({ text: rows.join(''), lines: [2, 3, 4, 6], notes });
   const [header, ...others] = rows;
@@ -129,7 +129,7 @@ test('cells of every kind', async () => {
   expect(await read(book)).toEqual({
     text: `a,"b "\n9007199254740993,,"x\ry & z"\n,0.1\n1.7976931348623157e+308,false,2024-12-31T10:00:00\n${','.repeat(27)}0\n`,
     lines: [4, 7, 9, 10],
-    notes: ['a cell has the error of a formula, and is empty: #N/A in A10'],
+    notes: ['a cell with the error of a formula is empty: #N/A in A10'],
   });
 });
 
@@ -181,7 +181,7 @@ test('a workbook with very many sheets names some of them', async () => {
   const parts = { 'xl/workbook.xml': `${declaration}<workbook><sheets>${sheets}</sheets></workbook>` };
   const { notes } = await read(await workbookOf('<row><c><v>1</v></c></row>', { parts }));
   expect(notes).toEqual([
-    expect.stringMatching(/^of 30 sheets "S0" \(hidden\) is read; the others are "S1" \(hidden\), .* and 9 more$/),
+    expect.stringMatching(/^of 30 sheets only "S0" \(hidden\) is read; the others are "S1" \(hidden\), .* and 9 more$/),
   ]);
 });
 
@@ -218,7 +218,7 @@ describe('what is wrong is refused', () => {
   const bytes = async (book: Promise<Blob>): Promise<Uint8Array<ArrayBuffer>> =>
     new Uint8Array(await (await book).arrayBuffer());
   test.each<readonly [string, () => Promise<Blob | Uint8Array<ArrayBuffer>>, number | null, string]>([
-    ['a text', async () => new TextEncoder().encode('a,b'), null, 'this is no workbook'],
+    ['a text', async () => new TextEncoder().encode('a,b'), null, 'this is not a workbook'],
     [
       'an old workbook',
       async () => Uint8Array.of(0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1, 0),
@@ -229,13 +229,13 @@ describe('what is wrong is refused', () => {
       'half of one',
       async () => (await bytes(workbookOf(one))).slice(0, -200),
       null,
-      'this is no workbook (.xlsx) as it should be',
+      'this is not a valid workbook (.xlsx)',
     ],
     [
       'another archive',
       async () => workbookOf(one, { parts: { '_rels/.rels': relations(), 'xl/workbook.xml': '' } }),
       null,
-      'no XML as it should be',
+      'is not valid XML',
     ],
     ['an empty sheet', async () => workbookOf(''), 1, 'the sheet is empty'],
     [
@@ -274,7 +274,7 @@ describe('what is wrong is refused', () => {
       null,
       'a text of more than 1048576 characters',
     ],
-    ['tags within tags', async () => workbookOf('<a>'.repeat(300)), null, 'more than 256 tags within each other'],
+    ['tags within tags', async () => workbookOf('<a>'.repeat(300)), null, 'more than 256 nested tags'],
     [
       'more sheets than anybody has',
       async () =>
@@ -289,15 +289,30 @@ describe('what is wrong is refused', () => {
     ['more parts than anybody has', async () => archiveOf(10_001, 'part'), null, 'more than 10000 parts'],
     ['very long names of parts', async () => archiveOf(100, 'x'.repeat(60_000)), null, 'very long names'],
     ['two values', async () => workbookOf(`${one}<row><c><v>1</v><v>2</v></c></row>`), 2, 'A2 has several values'],
-    ['a truth that is none', async () => workbookOf(`${one}<row><c t="b"><v>2</v></c></row>`), 2, '"2" for true or'],
-    ['a number of another kind', async () => workbookOf(`${one}<row><c><v>0x10</v></c></row>`), 2, '"0x10" for a'],
+    [
+      'a truth that is none',
+      async () => workbookOf(`${one}<row><c t="b"><v>2</v></c></row>`),
+      2,
+      '"2", which is neither true nor false',
+    ],
+    [
+      'a number of another kind',
+      async () => workbookOf(`${one}<row><c><v>0x10</v></c></row>`),
+      2,
+      '"0x10", which is not a',
+    ],
     [
       'a shared text that has no number',
       async () => workbookOf(`${one}<row><c t="s"><v>1e0</v></c></row>`, { texts: '<si/><si/>' }),
       2,
       'the shared text 1e0',
     ],
-    ['a number that is none', async () => workbookOf(`${one}<row><c><v>x</v></c></row>`), 2, '"x" for a number'],
+    [
+      'a number that is none',
+      async () => workbookOf(`${one}<row><c><v>x</v></c></row>`),
+      2,
+      '"x", which is not a number',
+    ],
     [
       'a long row',
       async () => workbookOf(`${one}<row><c t="inlineStr"><is><t>${'x'.repeat(600_000)}</t></is></c></row>`),
@@ -317,7 +332,7 @@ describe('what is wrong is refused', () => {
           parts: { 'xl/worksheets/sheet1.xml': '<!DOCTYPE w [<!ENTITY a "aaaa">]><worksheet>&a;</worksheet>' },
         }),
       null,
-      'no XML as it should be',
+      'is not valid XML',
     ],
     [
       'formats beyond measure',

@@ -103,17 +103,17 @@ test.each<readonly [string, Answer, string]>([
   [
     'a redirect',
     (response) => response.writeHead(308, { location: 'https://elsewhere.example.org/' }).end(),
-    'The server is elsewhere: it answers 308 with https://elsewhere.example.org/. Give that as the URL.',
+    'The server has moved: it answers 308 with https://elsewhere.example.org/. Use that as the URL.',
   ],
   [
     'a page',
     (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
-    'The server answers 200, but not as Tablog does: is its URL right?',
+    'The server answers 200, but not as Tablog does. Check the URL.',
   ],
   [
     'an error of something else',
     json(404, { detail: 'no' }),
-    'The server answers 404, but not as Tablog does: is its URL right?',
+    'The server answers 404, but not as Tablog does. Check the URL.',
   ],
 ])('%s is told at once', async (_what, answer, message) => {
   answers = [answer];
@@ -126,8 +126,7 @@ const turnedAway = json(
   {
     error: {
       type: 'outcome_unknown',
-      message:
-        'too much. Whether an earlier try with the same Idempotency-Key takes effect is not known yet: ask for the job.',
+      message: 'too much. An earlier try with the same Idempotency-Key may still take effect: get the job.',
     },
   },
   { 'tablog-turned-away': 'payment_required', 'retry-after': '0' },
@@ -227,7 +226,7 @@ test.each([NaN, Infinity, -Infinity])(
       { name: 'null', n: number },
     ];
     await expect(client.operations.POST('/tables', { params: { query: { name: 't' } }, body: rows })).rejects.toThrow(
-      `"n" is ${number}, which is no number in JSON`,
+      `"n" is ${number}, which is not a number in JSON`,
     );
     await expect(client.table('t').load(rows)).rejects.toThrow(TypeError);
     expect(paths.filter((path) => !path.startsWith('/stashes/'))).toEqual([]);

@@ -58,22 +58,26 @@ test.each([
   ['boolean', 'yes', 'yes is neither true nor false.'],
   ['json', '{a}', '{a} is not valid JSON.'],
   ['array<number>', '{"a":1}', '{"a":1} is not a list. Write it in square brackets, such as ["a", "b"].'],
-  ['number', '9007199254740993', '9007199254740993 is not kept exactly as a number: it would become 9007199254740992.'],
+  [
+    'number',
+    '9007199254740993',
+    '9007199254740993 cannot be stored exactly as a number: it would become 9007199254740992.',
+  ],
   [
     'json',
     '{"a": ["9007199254740993", {"b": 9007199254740993}]}',
-    '9007199254740993 is not kept exactly as a number: it would become 9007199254740992.',
+    '9007199254740993 cannot be stored exactly as a number: it would become 9007199254740992.',
   ],
   [
     'array<number>',
     '[1, -9007199254740993]',
-    '-9007199254740993 is not kept exactly as a number: it would become -9007199254740992.',
+    '-9007199254740993 cannot be stored exactly as a number: it would become -9007199254740992.',
   ],
   ['array<number>', '["a"]', '["a"] does not fit the type array<number>.'],
-  ['date', '01.02.2024', '01.02.2024 is no date. Write it as in 2024-03-01.'],
-  ['time', 'noon', 'noon is no time. Write it as in 10:30.'],
-  ['emailAddress', 'a', 'a is no e-mail address.'],
-  ['date', 'x'.repeat(1000), `${'x'.repeat(60)}… is no date. Write it as in 2024-03-01.`],
+  ['date', '01.02.2024', '01.02.2024 is not a date. Write it as in 2024-03-01.'],
+  ['time', 'noon', 'noon is not a time. Write it as in 10:30.'],
+  ['emailAddress', 'a', 'a is not an e-mail address.'],
+  ['date', 'x'.repeat(1000), `${'x'.repeat(60)}… is not a date. Write it as in 2024-03-01.`],
 ])('a column of %s takes no %j', (type, text, message) => {
   expect(() => cellOfText(type, text)).toThrow(message);
 });

@@ -60,7 +60,7 @@ test.each<[filters: Record<string, ColumnFilter>, filter: unknown]>([
 test.each<[filters: Record<string, ColumnFilter>, problem: string | null]>([
   [
     { n: { type: 'eq', filter: '9007199254740993' } },
-    'n needs a number. 9007199254740993 is not kept exactly as a number: it would become 9007199254740992.',
+    'n needs a number. 9007199254740993 cannot be stored exactly as a number: it would become 9007199254740992.',
   ],
   [
     {
@@ -72,15 +72,15 @@ test.each<[filters: Record<string, ColumnFilter>, problem: string | null]>([
         ],
       },
     },
-    'n needs a number. 1,5 is not a number. Write a point before the fraction, and no commas.',
+    'n needs a number. 1,5 is not a number. Use a decimal point, and no commas.',
   ],
   [
     { tags: { type: 'has', filter: '9007199254740993' } },
-    'tags needs a number. 9007199254740993 is not kept exactly as a number: it would become 9007199254740992.',
+    'tags needs a number. 9007199254740993 cannot be stored exactly as a number: it would become 9007199254740992.',
   ],
   [
     { any: { type: 'eq', filter: '[9007199254740993]' } },
-    'any needs JSON, such as {"a":1} or "text". 9007199254740993 is not kept exactly as a number: it would become 9007199254740992.',
+    'any needs JSON, such as {"a":1} or "text". 9007199254740993 cannot be stored exactly as a number: it would become 9007199254740992.',
   ],
   [{ name: { type: 'eq', filter: '9007199254740993' }, n: { type: 'isEmpty' } }, null],
   // The service says that it is no number.

@@ -111,18 +111,18 @@ test('pasted cells become values of their columns, and empty cells empty them', 
 test.each<[lines: string[][], message: string]>([
   [
     [['2024-02-01'], ['01.02.2024'], ['2024-02-03']],
-    'Line 2: 01.02.2024 is no date. Write it as in 2024-03-01. Nothing was changed.',
+    'Line 2: 01.02.2024 is not a date. Write it as in 2024-03-01. Nothing was changed.',
   ],
   [
     [
       ['2024-02-01', '1'],
       ['2024-02-01', '1,5'],
     ],
-    'Line 2, column Price: 1,5 is not a number. Write a point before the fraction, and no commas. Nothing was changed.',
+    'Line 2, column Price: 1,5 is not a number. Use a decimal point, and no commas. Nothing was changed.',
   ],
   [
     [['2024-02-01', '9007199254740993']],
-    'Line 1, column Price: 9007199254740993 is not kept exactly as a number: it would become 9007199254740992. Nothing was changed.',
+    'Line 1, column Price: 9007199254740993 cannot be stored exactly as a number: it would become 9007199254740992. Nothing was changed.',
   ],
   [
     [['2024-02-01'], ['2024-02-01', '1', 'lost']],

@@ -44,17 +44,17 @@ test.each<[said: Partial<FormDraft>, form: DelimitedForm]>([
 });
 
 test.each<[said: Partial<FormDraft>, message: string]>([
-  [{ delimiter: '::' }, 'Separator: one character is needed.'],
+  [{ delimiter: '::' }, 'Separator: must be one character.'],
   [{ delimiter: '"' }, 'Quotes around cells: this must not be the delimiter too.'],
-  [{ comment: '//' }, 'Comments begin with: one character is needed.'],
+  [{ comment: '//' }, 'Comments begin with: must be one character.'],
   [{ skipLines: 'two' }, 'Lines before the header: two is not a number.'],
-  [{ skipLines: '1.5' }, 'Lines before the header: a whole number is needed.'],
-  [{ skipLines: '-1' }, 'Lines before the header: a whole number is needed.'],
+  [{ skipLines: '1.5' }, 'Lines before the header: must be a whole number.'],
+  [{ skipLines: '-1' }, 'Lines before the header: must be a whole number.'],
   [{ quote: "'", comment: "'" }, 'Comments begin with: this must not be the quote too.'],
-  [{ skipLines: '1000001' }, 'Lines before the header: at most 1,000,000 can be passed over.'],
+  [{ skipLines: '1000001' }, 'Lines before the header: at most 1,000,000 can be skipped.'],
   [
     { skipLines: '9007199254740993' },
-    'Lines before the header: 9007199254740993 is not kept exactly as a number: it would become 9007199254740992.',
+    'Lines before the header: 9007199254740993 cannot be stored exactly as a number: it would become 9007199254740992.',
   ],
 ])('%j is refused: %s', (said, message) => {
   expect(() => formOfDraft({ ...plainDraft, ...said }, ',')).toThrow(message);

@@ -43,7 +43,7 @@ test.each<readonly [Error, number | null, string]>([
   [
     new OutcomeUnknown(away),
     null,
-    'Whether the rows were imported is not known. Look at the table. The service cannot be reached.',
+    'It is unknown whether the rows were imported. Check the table. The service cannot be reached.',
   ],
   [new TablogError(404, 'table_not_found', 'there is no such table'), null, 'there is no such table'],
   [away, null, 'The service cannot be reached.'],
@@ -56,7 +56,7 @@ test('who cancels too late is told that', () => {
   expect(describeFailure(reason, true)).toMatchObject({ isCanceled: true });
   expect(describeFailure(new OutcomeUnknown(reason), true)).toEqual({
     line: null,
-    text: 'Whether the rows were imported is not known. Look at the table.',
+    text: 'It is unknown whether the rows were imported. Check the table.',
     isCanceled: false,
   });
 });

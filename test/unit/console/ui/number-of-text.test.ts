@@ -31,22 +31,22 @@ test.each<[text: string, value: number]>([
 });
 
 test.each<[text: string, message: string]>([
-  ['9007199254740993', '9007199254740993 is not kept exactly as a number: it would become 9007199254740992.'],
+  ['9007199254740993', '9007199254740993 cannot be stored exactly as a number: it would become 9007199254740992.'],
   [
     '1 610 521 604 143 693 812',
-    '1 610 521 604 143 693 812 is not kept exactly as a number: it would become 1610521604143693800.',
+    '1 610 521 604 143 693 812 cannot be stored exactly as a number: it would become 1610521604143693800.',
   ],
   [
     '0.1234567890123456789',
-    '0.1234567890123456789 is not kept exactly as a number: it would become 0.12345678901234568.',
+    '0.1234567890123456789 cannot be stored exactly as a number: it would become 0.12345678901234568.',
   ],
-  ['1e-400', '1e-400 is not kept exactly as a number: it would become 0.'],
-  ['1e400', '1e400 is larger than a number can be.'],
-  ['-1e400', '-1e400 is larger than a number can be.'],
+  ['1e-400', '1e-400 cannot be stored exactly as a number: it would become 0.'],
+  ['1e400', '1e400 is too large for a number.'],
+  ['-1e400', '-1e400 is too large for a number.'],
   ['0x10', '0x10 is not a number.'],
-  ['1,5', '1,5 is not a number. Write a point before the fraction, and no commas.'],
-  ['1,234.50', '1,234.50 is not a number. Write a point before the fraction, and no commas.'],
-  ['1.234,50', '1.234,50 is not a number. Write a point before the fraction, and no commas.'],
+  ['1,5', '1,5 is not a number. Use a decimal point, and no commas.'],
+  ['1,234.50', '1,234.50 is not a number. Use a decimal point, and no commas.'],
+  ['1.234,50', '1.234,50 is not a number. Use a decimal point, and no commas.'],
   ['1 2', '1 2 is not a number.'],
   ['1_00', '1_00 is not a number.'],
   ['Infinity', 'Infinity is not a number.'],

@@ -211,10 +211,10 @@ describe('a leader is found', () => {
     expect(await connection.findLeaderAnew(0)).toBe('1');
   });
 
-  test('no leader is found while no broker says who leads', async () => {
+  test('no leader is found while no broker names one', async () => {
     const { cluster, connection } = await connect();
     cluster.leaderless = ['log'];
-    await expect(connection.findLeaderAnew(0)).rejects.toThrow('no broker says who leads');
+    await expect(connection.findLeaderAnew(0)).rejects.toThrow('no broker names the leaders');
   });
 
   test('no leader is found while each broker names itself', async () => {

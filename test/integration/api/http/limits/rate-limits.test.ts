@@ -33,7 +33,7 @@ test('an import waits for as long as it is told, and then goes on', async () => 
   const environment = { TABLOG_URL: relay.url, TABLOG_TOKEN: await server.token(), XDG_CONFIG_HOME: folder };
   const imported = await runTablog(['import', file, '--table', 'numbers'], environment);
   expect(imported).toMatchObject({ code: 0, stdout: expect.stringContaining('3,500 rows imported') });
-  expect(imported.stderr).toContain('Trying again: rate_limited: The limit of the team is 1000 rows in 1 s.');
+  expect(imported.stderr).toContain('Trying again: rate_limited: The team is limited to 1000 rows in 1 s.');
   // Whoever waits for the end of the window is not refused in the same one again: of four chunks one gets in each time.
   const chunks = relay.passed.filter(({ method }) => method === 'PUT');
   expect(chunks.filter(({ status }) => status === 200)).toHaveLength(4);

@@ -76,7 +76,7 @@ describe('the token of an operator', () => {
     for (const principal of [team, { ...team, readOnly: true }, ofApp]) {
       expect(await ask(edgeOf(principal), one)).toEqual({
         status: 403,
-        body: errorOf('forbidden', 'This path is for tokens of operators only.'),
+        body: errorOf('forbidden', 'This path needs a token of an operator.'),
       });
     }
   });
@@ -85,7 +85,9 @@ describe('the token of an operator', () => {
     const { status, body } = await ask(edgeOf(operator), one, { tableID: mine });
     expect(status).toBe(403);
     if (one.method !== 'HEAD')
-      expect(body).toEqual(errorOf('forbidden', 'The token of an operator is for /admin only.'));
+      expect(body).toEqual(
+        errorOf('forbidden', 'This token belongs to an operator: it works only on paths under /admin.'),
+      );
   });
 
   test('is for all that is under /admin, and for nothing else', () => {
@@ -115,7 +117,7 @@ describe('a token of an app', () => {
     async (one) => {
       expect(await ask(edgeOf(ofApp), one)).toEqual({
         status: 403,
-        body: errorOf('forbidden', 'This token is for one app, and what is asked for is of the whole team.'),
+        body: errorOf('forbidden', 'This token is limited to one app. The request needs a token of the whole team.'),
       });
     },
   );

@@ -81,7 +81,7 @@ describe('a route', () => {
       const answer = await ask(method, '/one', 'text/html');
       expect([answer.statusCode, answer.json()]).toEqual([
         406,
-        errorOf('not_acceptable', 'Accept: none of it is there. This path answers with application/json.'),
+        errorOf('not_acceptable', 'Accept: this path has none of these media types. It answers with application/json.'),
       ]);
     }
     expect(written).toBe(0);

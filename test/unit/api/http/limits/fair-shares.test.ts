@@ -202,7 +202,7 @@ test('one has no more than each may have, however much is left', async () => {
   jest.advanceTimersByTime(waitMs);
   expect(await last.done).toMatchObject({
     type: 'rate_limited',
-    message: expect.stringMatching(/^The upload has so many requests/),
+    message: expect.stringMatching(/^The upload has too many requests/),
   });
   expect(refused).toEqual(['signed_puts team', 'signed_puts team']);
   await third!.leave();

@@ -113,7 +113,7 @@ describe('a limit that is refilled', () => {
     const limit = new RefilledLimit('refusals', 2, hour);
     limit.count('a', 2);
     expect(limit.take('a')).toEqual({
-      message: 'The limit of the client address is 2 refusals in 3600 s. The next one is possible in 1800 s.',
+      message: 'The client address is limited to 2 refusals in 3600 s. Try again in 1800 s.',
       headers: { 'retry-after': '1800' },
     });
   });
@@ -391,7 +391,7 @@ test('a static file is refused while its address has too many bytes under way', 
   const answer = await app.inject('/docs/start.js');
   expect([answer.statusCode, answer.json()]).toEqual([
     429,
-    errorOf('rate_limited', expect.stringContaining('The team or client address has so many requests under way')),
+    errorOf('rate_limited', expect.stringContaining('The team or client address has too many requests in progress')),
   ]);
   expect((await app.inject({ method: 'HEAD', url: '/docs/start.js' })).statusCode).toBe(200);
 });

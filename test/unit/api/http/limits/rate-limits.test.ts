@@ -206,9 +206,7 @@ describe('what is too much', () => {
     expect(answer.json()).toEqual(
       errorOf(
         'rate_limited',
-        expect.stringMatching(
-          /^The limit of the team is 2 requests in 3600 s\. For the next \d+ s 0 of them are left\.$/,
-        ),
+        expect.stringMatching(/^The team is limited to 2 requests in 3600 s\. It has 0 left for the next \d+ s\.$/),
       ),
     );
     const [[, { r, t }]] = read(answer.headers['ratelimit']) as [[string, { r: number; t: number }]];
@@ -231,7 +229,7 @@ describe('what is too much', () => {
       ['rows', { r: 0 }],
     ]);
     expect(answer.json().error.message).toMatch(
-      /^The limit of the team is 10 rows in 3600 s\. For the next \d+ s 0 of them are left\.$/,
+      /^The team is limited to 10 rows in 3600 s\. It has 0 left for the next \d+ s\.$/,
     );
   });
 });

@@ -457,7 +457,7 @@ describe('an answer that it does not describe is found', () => {
       interfaceDocument.check(exchange);
       return null;
     } catch (error) {
-      return (error as Error).message.replace(/^.* the OpenAPI document has not (.*), in the answer .*$/, '$1');
+      return (error as Error).message.replace(/^.* the OpenAPI document does not have (.*), in the answer .*$/, '$1');
     }
   }
 

@@ -51,7 +51,7 @@ describe('a continuation', () => {
     ['something else', 'page-2'],
   ])('is not: %s', (_name, text) => {
     expect(() => parseRowsContinuation(table, text)).toThrow(
-      'query.continuation: it is invalid: no page of this table gave it.',
+      'query.continuation: no page of this table has returned this continuation.',
     );
   });
 
@@ -68,7 +68,7 @@ describe('a continuation of a list of operators', () => {
         expect(text).toMatch(/^[A-Za-z0-9_-]{40}$/);
         expect(parseListContinuation('teams', text)).toBe(id);
         expect(() => parseListContinuation('tokens', text)).toThrow(
-          'query.continuation: it is invalid: no page of this list gave it.',
+          'query.continuation: no page of this list has returned this continuation.',
         );
       }),
     );
@@ -105,7 +105,7 @@ describe('a continuation of tables', () => {
     ],
   ])('is not: %s', (_name, teamId, text) => {
     expect(() => parseTablesContinuation(teamId, text)).toThrow(
-      'query.continuation: it is invalid: no page of these tables gave it.',
+      'query.continuation: no page of these tables has returned this continuation.',
     );
   });
 });

@@ -129,11 +129,11 @@ describe('the token', () => {
     expect(response.json()).toEqual(refused);
   });
 
-  test('that is missing is said to be', async () => {
+  test('a missing token gets an error that names the header', async () => {
     const response = await edge().app.inject({ url: '/tables' });
     expect(response.statusCode).toBe(404);
     expect(response.json()).toEqual(
-      errorOf('request_error', expect.stringMatching(/^There is no bearer token: .* Authorization/)),
+      errorOf('request_error', expect.stringMatching(/^The request has no bearer token: .* "Authorization/)),
     );
   });
 

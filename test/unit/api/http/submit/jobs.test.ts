@@ -24,7 +24,7 @@ const minute = 60_000;
 const week = 7 * 24 * 60 * minute;
 const applied: Outcome = { status: 'applied', result: { rows: [] }, etag: 7n };
 const refused: Outcome = { status: 'refused', refusal: { type: 'table_not_found', message: 'there is no such table' } };
-const lost = { status: 'failed', message: 'The request did not reach the log in time: nothing was changed.' };
+const lost = { status: 'failed', message: 'The request did not reach the log in time. It changed nothing.' };
 const running = { status: 'running' };
 const succeeded = { status: 'succeeded', result: { rows: [] } };
 
@@ -108,7 +108,7 @@ describe('a job', () => {
     [
       'under a key that another request had first has failed',
       { outcome: applied, job: { requestTag: 9n } },
-      { status: 'failed', message: 'Idempotency-Key: it was used for another request.' },
+      { status: 'failed', message: 'Idempotency-Key: this key was used for another request. Use a new key.' },
     ],
     [
       'under a key has the outcome of its request',

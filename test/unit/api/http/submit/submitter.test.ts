@@ -305,7 +305,7 @@ describe('the answer to what was applied', () => {
     const thrown = await submitter.answering(submitted, () => Promise.reject(error)).catch((reason: unknown) => reason);
     expect(thrown).toMatchObject({
       type: 'outcome_unknown',
-      message: 'The request took effect, but its answer cannot be built now.',
+      message: 'The request took effect, but the service cannot build its answer now.',
     });
     expect(parseJobId(keys, (thrown as { headers: Record<string, string> }).headers['job-id']!)).toMatchObject({
       teamId,
