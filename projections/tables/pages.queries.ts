@@ -13,7 +13,7 @@ import { RowsJson, type RowsText } from './rows-json.ts';
 import type { TableAnswer } from './tables.queries.ts';
 
 /** A page ends at about this many bytes, however many rows were asked for (docs/spec/decisions.md 3). */
-const pageBytesMax = 16 * 1024 * 1024;
+export const pageBytesMax = 16 * 1024 * 1024;
 /** A page may hold at least this many rows, however large they are. */
 const pageRowsMin = 32;
 /** After this many rows a page checks whether it must give way. A small page never does. */

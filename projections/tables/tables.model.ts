@@ -28,6 +28,7 @@ import {
   updateExtents,
   upsertChanges,
 } from './extents.store.ts';
+import { KeyedRowQueries } from './keys/keyed-rows.queries.ts';
 import { lacksKeys, loadKeys } from './keys/load-keys.ts';
 import { loadKeyRuns } from './keys/load-key-runs.ts';
 import { EndedKeyEntity, RowKeyEntity } from './keys/row-key.entity.ts';
@@ -76,6 +77,7 @@ interface AllTableQueries {
   readonly tables: TableQueries;
   readonly rows: RowQueries;
   readonly pages: PageQueries;
+  readonly keyedRows: KeyedRowQueries;
 }
 
 export const tables: Model<
@@ -186,6 +188,7 @@ export const tables: Model<
       tables: new TableQueries(database),
       rows: new RowQueries(database, presenters),
       pages: new PageQueries(database, presenters),
+      keyedRows: new KeyedRowQueries(database, presenters),
     };
   },
   sections: tableSections,

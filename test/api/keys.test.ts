@@ -190,3 +190,91 @@ test('of writes at once only one takes each key', async () => {
     { numRuns: 15 },
   );
 });
+
+describe('a filter by the key is a look-up', () => {
+  const isLookUp = ({ headers }: Answer): boolean => !headers.has('tablog-cache');
+  const eq = (column: string, value: unknown): object => ({ column, op: 'eq', value });
+
+  test.each<[string, readonly string[], object, readonly number[]]>([
+    ['of one value', ['email'], eq('email', 'b'), [1]],
+    ['of a value that no row has', ['email'], eq('email', 'x'), []],
+    [
+      'of several values, in the order of the table',
+      ['email'],
+      { column: 'email', op: 'in', value: ['c', 'a', 'x', 'c'] },
+      [0, 2],
+    ],
+    ['of no value', ['email'], { column: 'email', op: 'in', value: [] }, []],
+    ['of all columns', ['age', 'email'], { and: [eq('email', 'b'), eq('age', 2.0)] }, [1]],
+    ['of a date', ['born'], eq('born', '1815-12-10'), [0]],
+  ])('%s', async (_, key, filter, expected) => {
+    const rows = [
+      { email: 'a', age: 1, born: '1815-12-10' },
+      { email: 'b', age: 2 },
+      { email: 'c', age: 3 },
+    ];
+    const { id, path, rowIds } = await keyedTable(rows, key);
+    const found = await client().get(`${path}?filter=${encodeURIComponent(JSON.stringify(filter))}`);
+    expect(found.json.data).toEqual(expected.map((row) => ({ $rowID: rowIds[row], ...rows[row] })));
+    expect([isLookUp(found), found.version]).toEqual([true, (await client().head(path)).version]);
+    const posted = await client().post(`/tables/${id}/query`, { filter });
+    expect([posted.json, isLookUp(posted)]).toEqual([found.json, true]);
+    const unkeyed = await createTable(client(), rows, types);
+    const asked = await client().get(`${unkeyed.path}?filter=${encodeURIComponent(JSON.stringify(filter))}`);
+    expect([isLookUp(asked), cellsOf(asked.json.data)]).toEqual([false, cellsOf(found.json.data)]);
+  });
+
+  test('finds rows as they are now: patched, widened, kept by an overwrite, and under another key', async () => {
+    const { id, path, rowIds } = await keyedTable([
+      { email: 'a', age: 1 },
+      { email: 'b', age: 2 },
+    ]);
+    const find = async (column: string, value: unknown): Promise<unknown> =>
+      (await client().get(`${path}?filter=${encodeURIComponent(JSON.stringify(eq(column, value)))}`)).json.data;
+    await client().patch(`${path}/${rowIds[0]}`, { email: 'c' });
+    await client().post(`${path}?onSchemaError=updateSchema`, [{ email: 'd', age: 'old' }]);
+    expect(await find('email', 'c')).toEqual([{ $rowID: rowIds[0], email: 'c', age: '1' }]);
+    expect(await find('email', 'a')).toEqual([]);
+    await client().put(`/tables/${id}`, [{ email: 'b', $rowID: rowIds[0] }]);
+    expect(await find('email', 'b')).toEqual([{ $rowID: rowIds[0], email: 'b' }]);
+    await client().patch(`/tables/${id}`, { key: ['age'] });
+    expect(await find('email', 'b')).toEqual([{ $rowID: rowIds[0], email: 'b' }]);
+    await client().delete(`${path}/${rowIds[0]}`);
+    expect(await find('email', 'b')).toEqual([]);
+  });
+
+  test('has the errors that a filter has', async () => {
+    const { path } = await keyedTable([]);
+    const wrong = encodeURIComponent(JSON.stringify(eq('nobody', 1)));
+    expect(outcomeOf(await client().get(`${path}?filter=${wrong}`))).toBe('422 column_id_not_found');
+  });
+});
+
+test('operations of a batch see the keys that the operations before them took and gave up', async () => {
+  const { id, path, rowIds } = await keyedTable(
+    [
+      { email: 'a', age: 1 },
+      { email: 'b', age: 1 },
+    ],
+    ['email', 'age'],
+  );
+  const [a, b] = rowIds;
+  const batch = (operations: readonly object[]): Promise<Answer> =>
+    client().post(`/tables/${id}/batch`, { operations });
+  const swapped = await batch([
+    { op: 'patch', rowID: a, row: { age: 2 } },
+    { op: 'patch', rowID: b, row: { email: 'a' } },
+    { op: 'patch', rowID: a, row: { email: 'b' } },
+    { op: 'add', row: { email: 'b', age: 1 } },
+  ]);
+  expect(outcomeOf(swapped)).toBe('200');
+  const refused = await leavingUnchanged(client(), path, () =>
+    batch([
+      { op: 'delete', rowID: a },
+      { op: 'add', row: { email: 'b', age: 2 } },
+      { op: 'add', row: { email: 'a', age: 1 } },
+    ]),
+  );
+  expect(outcomeOf(refused)).toBe(twice);
+  expect(messageOf(refused)).toMatch(/^operations\[2\]: rows\[0\]: row .* has the same key/);
+});

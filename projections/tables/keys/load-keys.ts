@@ -1,4 +1,4 @@
-/** Loads who has the keys that events name. */
+/** Loads the rows that have the keys in events. */
 import { namedBy, tableOf } from '../../../src/language/events/event-names.ts';
 import type { Event, EventOf } from '../../../src/language/events/event.ts';
 import { applyPatch, presentersOf } from '../../../src/language/values/presentation.ts';
@@ -20,7 +20,7 @@ export async function loadKeys({ tx, events, states, before }: LoadingTables): P
     for (const key of missingKeys(states, event)) {
       const known = before?.tables.keys.find(key, key.text);
       if (known === undefined) wanted.push(key);
-      // Another event of the batch may want it, too.
+      // Another event of the batch may look it up, too.
       else if (keys.find(key, key.text) === undefined) keys.put(key, key.text, known);
     }
   }
@@ -73,12 +73,13 @@ function keysOfPatch(
   schema: TableSchema,
   { columns }: TableKey,
 ): readonly string[] {
-  const { profile } = event.data;
-  if (!profile.columns.some(({ id }) => columns.some((column) => column.id === id))) return [];
+  // Not the columns of its profile, which a part of a batch has none of.
+  const patch = parseRow(Buffer.from(event.body()).toString());
+  if (!patch.some(({ id }) => columns.some((column) => column.id === id))) return [];
   const row = tables.row(table, namedBy(event.data, 'row')!);
   if (row === null || row.body === null) return [];
   const current = presentersOf(schema, table.widened)(row.form)(row.body);
-  const patched = applyPatch(current, parseRow(Buffer.from(event.body()).toString()), schema, false, profile.rule);
+  const patched = applyPatch(current, patch, schema, false, event.data.profile.rule);
   const rowKey = keyReaderOf(columns)(patched.body);
   return rowKey === null ? [] : [rowKey.text];
 }

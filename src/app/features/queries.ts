@@ -6,7 +6,7 @@ import type { Feature } from '../feature.ts';
 
 export const queriesFeature: Feature = ({ engine, shares, queries }) => ({
   routes: (app) => {
-    addQueryRoutes(app, { engine, shares });
+    addQueryRoutes(app, { engine, shares, keyedRows: queries.tables.keyedRows });
     addExportRoutes(app, { engine, shares, tables: queries.tables.tables });
   },
   metrics: (registry) => addQueryMetrics(registry, engine),

@@ -80,7 +80,7 @@ test('the requests of a held team are refused and its jobs stay running, its nei
   await repair();
   expect(await tablog('quarantine', 'release', teamId)).toMatchObject({
     code: 0,
-    stderr: expect.stringContaining('goes on'),
+    stderr: expect.stringContaining('is released'),
   });
   await sleepUntil(
     async () => (await unlucky.outcomes()).every((outcome) => outcome === '200'),

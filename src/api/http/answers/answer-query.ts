@@ -1,5 +1,6 @@
 /** Asks the query engine, and sends its answers. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { KeyedRowQueries } from '../../../../projections/tables/keys/keyed-rows.queries.ts';
 import { pageBytesAtMost } from '../../../../projections/tables/pages.queries.ts';
 import { parseRowId, type RowAddress } from '../../../language/events/row-id.ts';
 import { EngineGone, EngineRefusal, type EngineAnswer, type QueryEngine } from '../../query/query-engine.ts';
@@ -14,6 +15,7 @@ import { readIfNoneMatch, replyNotModified } from '../requests/versions.ts';
 import { tableIdOf } from '../requests/table-path.ts';
 import { isErrorType, type ErrorType } from './error-types.ts';
 import { HttpError } from './http-error.ts';
+import { askedValues } from './key-look-up.ts';
 import { mediaTypes, rowsFormatOf, sendRowsPage } from './rows-page.ts';
 
 /** Maximum of bytes of an answer to SQL, including its columns and versions. */
@@ -31,12 +33,16 @@ export const queryErrors: readonly ErrorType[] = [
 
 export interface QueryDependencies {
   readonly engine: QueryEngine;
+  readonly keyedRows: KeyedRowQueries;
   readonly shares: Pick<Shares, 'queries' | 'sql' | 'outgoingBytes'>;
 }
 
-/** Asks the engine within the shares of the team, and answers. Throws HttpError. */
+/**
+ * Asks the engine within the shares of the team, and answers; a filter by the key of a table is answered without it.
+ * Throws HttpError.
+ */
 export async function answerQuery(
-  { engine, shares }: QueryDependencies,
+  { engine, keyedRows, shares }: QueryDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
   asked: Omit<QueryRequest, 'teamId' | 'appId' | 'tableId' | 'format'>,
@@ -47,6 +53,18 @@ export async function answerQuery(
   if (asked.continuation !== null && !isOfQuery(asked.continuation))
     throw invalidContinuation(asked.prefix, 'this query');
   const format = rowsFormatOf(reply);
+  const values = asked.continuation === null && appId === null ? askedValues(asked.query) : null;
+  if (values !== null) {
+    const rowsMax = [...values.values()].reduce((max, { length }) => Math.max(max, length), 1);
+    const outgoing = await takeOutgoing(shares.outgoingBytes, teamId, pageBytesAtMost(rowsMax, format), reply);
+    const found = await keyedRows.find(teamId, tableId, values, format);
+    if (found !== null && found.count <= asked.limit) {
+      outgoing.shrink(found.body.length);
+      if (has(found.version)) return replyNotModified(reply, found.version);
+      return sendRowsPage(reply, format, asked.limit, { ...found, continuation: null });
+    }
+    outgoing.release();
+  }
   const query = { teamId, appId, tableId, format, ...asked };
   const answer = await askWithinShares(
     shares.queries,

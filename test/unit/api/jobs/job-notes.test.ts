@@ -59,7 +59,7 @@ test('again after a failure, as many as there is room for', async () => {
   state.isAway = true;
   for (let n = 0; n < 12_000; n += 1) notes.add(noteOf(n));
   await expect(notes.list(asked)).rejects.toThrow('away');
-  expect(warnings).toEqual([expect.stringContaining('it is tried again')]);
+  expect(warnings).toEqual([expect.stringContaining('another attempt follows')]);
   state.isAway = false;
   await notes.close();
   expect(written).toEqual(Array.from({ length: 10 }, () => 1000));
