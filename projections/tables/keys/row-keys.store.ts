@@ -16,7 +16,7 @@ import type { ChangedKey } from './keys.state.ts';
 import { storedEndedKeys, storedRowKeys } from './row-key.entity.ts';
 
 /** What stands in an index for a key: cells may be longer than an entry can be. */
-function hashOfKey(text: string): string {
+export function hashOfKey(text: string): string {
   const digits = hash('sha256', text, 'hex');
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${digits.slice(12, 16)}-${digits.slice(16, 20)}-${digits.slice(20, 32)}`;
 }
