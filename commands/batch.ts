@@ -37,7 +37,7 @@ export function batchBody(row: z.ZodType) {
 /** The body after its rows were taken out. */
 const readBody = batchBody(z.strictObject({}));
 
-export interface BatchInput {
+interface BatchInput {
   readonly teamId: string;
   readonly tableId: string;
   readonly ifMatch: bigint | null;

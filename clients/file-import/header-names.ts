@@ -2,7 +2,7 @@
  * The names and IDs of columns in chunks of CSV and TSV: in the header or in the URL. A URL has little room, because
  * services and proxies refuse long ones.
  */
-import { columnIdsOf } from '../../src/language/formats/delimited-header.ts';
+import { columnIdByName } from '../../src/language/formats/delimited-header.ts';
 import { formParameters, type DelimitedForm } from '../../src/language/formats/delimited-form.ts';
 import type { Dialect } from '../../src/language/formats/dialect.ts';
 import { MalformedFile } from './malformed-file.ts';
@@ -23,7 +23,7 @@ interface NamedColumns {
 export function withShortForm({ names, form }: NamedColumns): NamedColumns {
   const { columns, ...others } = form;
   if (columns === undefined || bytesInUrl({ columns }) < shortBytes) return { names, form };
-  const ids = names.map(columnIdsOf([], columns, names));
+  const ids = names.map(columnIdByName([], columns, names));
   // The service reads a name in NFC, so that it would mean the column in NFC.
   const inOtherForms = ids.filter((id) => id.normalize('NFC') !== id);
   return {

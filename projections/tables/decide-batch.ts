@@ -55,7 +55,7 @@ function openBatch(states: TableStates, event: Event<Batch>, at: LogPlace): Deci
 }
 
 /** Decides the schema for the rows of a batch. Messages name the operation of a row. */
-export function decideSchemaOf(
+function decideSchemaOf(
   { operations, profile, onSchemaError: mode, limits }: Batch,
   table: Pick<Table, 'keyColumns'>,
   schema: TableSchema,

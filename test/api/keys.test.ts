@@ -207,7 +207,7 @@ describe('a filter by the key is a look-up', () => {
     ['of no value', ['email'], { column: 'email', op: 'in', value: [] }, []],
     ['of all columns', ['age', 'email'], { and: [eq('email', 'b'), eq('age', 2.0)] }, [1]],
     ['of a date', ['born'], eq('born', '1815-12-10'), [0]],
-  ])('%s', async (_, key, filter, expected) => {
+  ])('a filter %s finds the rows of the index', async (_, key, filter, expected) => {
     const rows = [
       { email: 'a', age: 1, born: '1815-12-10' },
       { email: 'b', age: 2 },

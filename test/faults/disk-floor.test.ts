@@ -25,7 +25,7 @@ afterEach(async () => {
   for (const closer of closers.splice(0).toReversed()) await closer();
 });
 
-/** Each answer signs the upload URL anew. */
+/** Each answer has a newly signed upload URL. */
 const withoutSignature = (text: string): string => text.replaceAll(/\?[^"]*/g, '');
 
 const rows = (count: number): string =>

@@ -1,4 +1,4 @@
-/** A process in which an append hangs for ever says so, and ends: by itself, and when it is told to. */
+/** A process with an append that hangs for ever reports it, and ends: by itself, or on a signal. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -10,6 +10,7 @@ import { encodeEvent, packBody, type PackedBody } from '../../src/language/event
 import type { EncodedEvent, EventData } from '../../src/language/events/event.ts';
 import type { RowAddress } from '../../src/language/events/row-id.ts';
 import type { RowSource } from '../../src/language/events/row-source.ts';
+import type { RequestedColumnChanges } from '../../src/language/events/table-events.ts';
 import type { Outcome, RowRange } from '../../src/language/events/outcome.ts';
 import { filePath } from '../../src/storage/files/file-name.ts';
 import { newFileName } from '../../src/storage/files/new-file-name.ts';
@@ -318,6 +319,19 @@ export class DrivenTeam {
       ifMatch: null,
       name: null,
       columns: [{ id: 'n', displayName }],
+    });
+  }
+
+  changingColumns(tableId: string, changes: Partial<RequestedColumnChanges>): EncodedEvent {
+    const none = { remove: [], change: [], add: [], order: [], columnsMax: 1000, tried: null } as const;
+    return this.event({
+      type: 'TablePatchRequested',
+      teamId: this.id,
+      tableId,
+      ifMatch: null,
+      name: null,
+      columns: [],
+      columnChanges: { ...none, onMisfit: 'abort', ...changes },
     });
   }
 

@@ -15,7 +15,7 @@ export interface KeyIndex {
   readonly since: bigint;
 }
 
-/** Rows of a table have given keys up, and then others have taken keys. Keys are texts of `RowKey`. */
+/** Rows of a table have lost keys, and then others have got keys. Keys are texts of `RowKey`. */
 export interface KeysChange extends KeyIndex {
   readonly kind: 'keys';
   readonly freed: readonly string[];
@@ -30,7 +30,7 @@ export interface KeyRunsChange extends KeyIndex {
   readonly extents: readonly bigint[];
 }
 
-/** An index ends: its key was removed, or replaced by another, or its rows were. */
+/** An index ends, because its key was removed or replaced, or its rows were replaced. */
 export interface EndedKeyChange extends KeyIndex {
   readonly kind: 'endedKey';
 }

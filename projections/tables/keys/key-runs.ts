@@ -15,7 +15,7 @@ export interface PlaceInRuns {
 
 export class KeyRuns {
   readonly #entries: Buffer;
-  /** Entries by their hashes, with linear probing: one more than the number of the entry; 0: none. */
+  /** The numbers of the entries plus one, by hash, with linear probing. 0: no entry. */
   readonly #slots: Int32Array;
   /** The number of the first entry of each part. */
   readonly #starts: number[] = [];

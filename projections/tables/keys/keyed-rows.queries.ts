@@ -124,7 +124,7 @@ export class KeyedRowQueries {
   }
 }
 
-/** The hashes of the keys that are asked for; null if not all columns of the key are, and no others, or a value misfits. */
+/** The hashes of the keys that are asked for; null unless the columns are those of the key, and all values fit. */
 function hashesOf({ columns }: TableKey, asked: AskedValues): readonly string[] | null {
   if (asked.size !== columns.length) return null;
   const read = keyReaderOf(columns);

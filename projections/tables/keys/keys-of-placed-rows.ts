@@ -15,12 +15,12 @@ interface NewRowsRequest {
   readonly states: TableStates;
   readonly event: Event;
   readonly at: LogPlace;
-  /** As the request leaves it. */
+  /** After the request. */
   readonly table: Table;
   readonly schema: TableSchema;
   readonly rows: ArrivedRows;
   readonly retainsIds: boolean;
-  /** Where the rows come to be. */
+  /** The places of the new rows. */
   readonly extents: readonly PlacedRows[];
 }
 

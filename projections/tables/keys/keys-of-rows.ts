@@ -59,11 +59,11 @@ export function keyPresenterOf(key: TableKey, schema: TableSchema, profile: Prof
 
 export interface NewRows {
   readonly key: TableKey;
-  /** Whether the index of the key begins with these rows: there are no others. */
+  /** Whether the index of the key begins with these rows, and so has no others. */
   readonly isFirst: boolean;
   readonly keys: readonly (RowKey | null)[];
   readonly placeOf: ArrivedRows['placeOf'];
-  /** Where a row comes to be, and under which ID. */
+  /** The place of a new row, and its ID. */
   readonly holderOf: (row: number) => KeyHolder;
 }
 

@@ -1,4 +1,4 @@
-/** Removes the entries of indexes that have ended: of keys that were removed, and of rows that were replaced. */
+/** Removes the entries of ended indexes: those of removed keys and of replaced rows. */
 import { removeRows, rowsAtOnce } from '../../../src/log/garbage.ts';
 import type { RemoveGarbage } from '../../../src/log/model.ts';
 

@@ -12,7 +12,7 @@ export type FoundRuns = { readonly runs: KeyRuns; readonly extents: readonly big
 /** A key whose holder has changed. */
 export interface ChangedKey extends KeyIndex {
   readonly text: string;
-  /** Null: no row has it any more. */
+  /** Null: no row has it now. */
   readonly holder: KeyHolder | null;
 }
 
@@ -28,7 +28,7 @@ export class KeysState {
   readonly #entries: PairMap<string, string, Entry>;
   readonly endedKeys: KeyIndex[] = [];
   readonly newRuns: KeyRunsChange[] = [];
-  /** What was loaded is never taken back. */
+  /** Loaded entries are never removed. */
   readonly #found = new Map<Event, FoundRuns>();
 
   constructor(journal: UndoJournal) {
@@ -36,7 +36,7 @@ export class KeysState {
     this.#entries = new PairMap(journal);
   }
 
-  /** The row that has this key; null if none has. Throws if it was not loaded, which is a bug. */
+  /** The row that has this key; null if there is no such row. Throws if the key was not loaded, which is a bug. */
   holder(index: KeyIndex, text: string): KeyHolder | null {
     const holder = this.find(index, text);
     if (holder === undefined) throw new Error(`a key of table ${index.tableId} was not loaded`);
@@ -61,14 +61,14 @@ export class KeysState {
     for (const [text, holder] of taken) this.#set({ tableId, since, text, holder }, false);
   }
 
-  /** `wasHeld`: whether a stored row had the key, unless more is known of it. */
+  /** `wasHeld`: whether a stored row had the key, unless the key has a change already. */
   #set(changed: ChangedKey, wasHeld: boolean): void {
     const name = nameOf(changed);
     const before = this.#entries.get(name, changed.text);
     this.#entries.set(name, changed.text, { ...changed, wasHeld: before?.wasHeld ?? wasHeld, isChanged: true });
   }
 
-  /** What loading an event found out about its many rows. Throws if it did not look at them, which is a bug. */
+  /** The result of loading the many rows of an event. Throws if they were not loaded, which is a bug. */
   foundRuns(event: Event): FoundRuns {
     const found = this.#found.get(event);
     if (found === undefined) throw new Error('the keys of the rows of an event were not loaded');
@@ -103,7 +103,7 @@ export class KeysState {
       .filter(({ wasHeld }) => wasHeld);
   }
 
-  /** Keys that a stored row had, and no row has any more. */
+  /** Keys that a stored row had, and that no row has now. */
   freedKeys(): ChangedKey[] {
     return this.#changed().filter(({ holder, wasHeld }) => holder === null && wasHeld);
   }

@@ -182,7 +182,7 @@ function declaredKey({ tables }: TableStates, { data }: Event): DeclaredKey | nu
   return { key: keyOf({ id, ...declared(data.key, 0n) }, schema)!, schema, widened, rows, rowBytesMax };
 }
 
-/** How many rows, or about how many bytes of them, are read at once. */
+/** The number of rows, or about the number of their bytes, that are read at once. */
 const rowsAtOnce = 5000;
 const bytesAtOnce = 4 * 1024 * 1024;
 

@@ -1,4 +1,4 @@
-/** Loads who has the keys that events name. */
+/** Loads the rows that have the keys in events. */
 import { namedBy, tableOf } from '../../../src/language/events/event-names.ts';
 import type { Event, EventOf } from '../../../src/language/events/event.ts';
 import { applyPatch, presentersOf } from '../../../src/language/values/presentation.ts';
@@ -20,7 +20,7 @@ export async function loadKeys({ tx, events, states, before }: LoadingTables): P
     for (const key of missingKeys(states, event)) {
       const known = before?.tables.keys.find(key, key.text);
       if (known === undefined) wanted.push(key);
-      // Another event of the batch may want it, too.
+      // Another event of the batch may look it up, too.
       else if (keys.find(key, key.text) === undefined) keys.put(key, key.text, known);
     }
   }

@@ -184,7 +184,7 @@ const insertRun: Statement = {
     ) entries order by hash`,
 };
 
-/** How many keys one statement inserts: each takes about a tenth of a second. */
+/** The number of keys that one statement inserts. Such a statement takes about a tenth of a second. */
 const keysAtOnce = 10_000;
 
 /** The statements that insert the keys of many rows. */

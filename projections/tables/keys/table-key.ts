@@ -54,7 +54,7 @@ export function checkGivenKey(ids: readonly string[], schema: TableSchema, place
   return null;
 }
 
-/** How many characters of a value a message shows. */
+/** The number of characters of a value in a message. */
 const shownLength = 100;
 
 /** The key of a row for messages: `email = "ada@example.org"`. */

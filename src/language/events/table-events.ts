@@ -16,7 +16,7 @@ export const languageOfKeys = 3;
 const key: Field<readonly string[]> = { language: () => languageOfKeys };
 
 /** What a change of columns does if cells do not fit a new type: it is refused, or they are empty from then on. */
-export type MisfitMode = 'abort' | 'clear';
+type MisfitMode = 'abort' | 'clear';
 
 /** Changes of columns, with all that their decision needs besides the table. */
 export interface RequestedColumnChanges extends ColumnChanges {

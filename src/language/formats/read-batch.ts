@@ -24,7 +24,7 @@ export const operationsMax = 10_000;
 export const batchRowsBytesMax = 1024 * 1024;
 
 /** An operation as it came; not validated. */
-export interface ReadOperation {
+interface ReadOperation {
   /** Its members, with an empty object for its row. */
   readonly members: Readonly<Record<string, unknown>>;
   /** The value of `$rowID` in its row; absent if the row has none. */

@@ -1,13 +1,8 @@
-/** Walks valid JSON in UTF-8 without parsing it. (`json-text.ts` does the same for JSON in a string.) */
-
-const quote = 0x22;
-const comma = 0x2c;
-const backslash = 0x5c;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const blank = 0x20;
+/**
+ * Walks valid JSON in UTF-8 without parsing it: rows that the service has stored, on their way to CSV. `JsonScanner`
+ * walks what clients send, and validates each byte. `json-text.ts` walks valid JSON in a string.
+ */
+import { backslash, blank, closeBrace, closeBracket, comma, openBrace, openBracket, quote } from './json-scanner.ts';
 
 export function skipBlankBytes(json: Uint8Array, start: number): number {
   let at = start;

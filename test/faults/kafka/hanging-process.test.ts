@@ -14,7 +14,7 @@ const deployment = useDeployment({
   environment: { DRAIN_TIMEOUT_MS: '500', STANDSTILL_MAX_MS: '15000' },
 });
 
-test('it is not ready, names the partition, and ends itself with exit code 1; SIGTERM ends it sooner; another process is answered', async () => {
+test('a process with a hanging append is not ready, names the partition, and exits with code 1, sooner after SIGTERM; others go on', async () => {
   const [alone, told, well] = deployment()
     .of('api')
     .map(({ server }) => server) as [TestServer, TestServer, TestServer];
