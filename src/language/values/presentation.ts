@@ -1,6 +1,7 @@
 /**
  * Presents stored rows under the current schema (docs/spec/decisions.md 2). A received value is fitted to the type
- * under which it was decided; misfits are dropped for good. Then each later widening of its column is applied in order.
+ * under which it was decided; misfits are dropped for good. Then each later type of its column is applied in order. A
+ * value that does not fit one of them is empty from then on (docs/decisions/0077).
  */
 import { fitCell } from './cell-value.ts';
 import { isArrayType, itemKind, typeBit } from './column-type.ts';

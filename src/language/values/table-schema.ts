@@ -1,6 +1,7 @@
 /**
  * The schema of a table: its columns in display order, each with all types that it has had. Older types stay, because
- * rows are presented by the schema under which they were decided and by each later widening (docs/spec/decisions.md 2).
+ * rows are presented by the schema under which they were decided and by each later type (docs/spec/decisions.md 2). A
+ * column that was removed and added again is another one: its types begin anew (docs/decisions/0077).
  */
 import type { ColumnType } from './column-type.ts';
 
