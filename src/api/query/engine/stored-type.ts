@@ -50,7 +50,15 @@ const text: StoredType = {
   show: (stored) => stored,
 };
 
-const scalars: Readonly<Partial<Record<ScalarKind, StoredType>>> = {
+const scalars: Readonly<Record<ScalarKind, StoredType>> = {
+  string: text,
+  uri: text,
+  imageURI: text,
+  audioURI: text,
+  markdown: text,
+  phoneNumber: text,
+  emailAddress: text,
+  emoji: text,
   number: {
     // Adding 0 turns -0 into 0.
     sql: 'DOUBLE',
@@ -109,7 +117,7 @@ const scalars: Readonly<Partial<Record<ScalarKind, StoredType>>> = {
 
 /** The stored type of a column of this type. */
 export function storedType(type: ColumnType): StoredType {
-  if (!isArrayType(type)) return scalars[type] ?? text;
+  if (!isArrayType(type)) return scalars[type];
   const { prepare, ...item } = itemOf(type);
   return {
     sql: `${item.sql}[]`,
