@@ -3,7 +3,7 @@ import { changeColumns, type ChangedColumns, type UnsafeChange } from '../../src
 import type { ColumnMisfits } from '../../src/language/values/column-misfits.ts';
 import { displayColumns } from '../../src/language/values/display-columns.ts';
 import type { Refusal } from '../../src/language/values/refusal.ts';
-import type { TableSchema } from '../../src/language/values/table-schema.ts';
+import { currentType, findColumn, type TableSchema } from '../../src/language/values/table-schema.ts';
 import { apply, refusedWith } from '../../src/log/batch/decision.ts';
 import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { Table, TableChange } from './table.ts';
@@ -36,7 +36,7 @@ export function decidePatchTable(
     return refusedWith(refusalOfMisfits(unsafe, misfits));
 
   const { key } = data;
-  const noKey = key ? checkGivenKey(key, schema, 'key') : refusalOfKeptKey(table, data);
+  const noKey = key ? checkGivenKey(key, schema, 'key') : refusalOfKeptKey(table, before, data);
   if (noKey !== null) return refusedWith(noKey);
   const changesKey = key !== undefined && (key === null ? null : JSON.stringify(key)) !== table.keyColumns;
   // The rows of the table take their keys.
@@ -62,15 +62,18 @@ export function decidePatchTable(
 }
 
 /** The refusal of a change of columns that the key of the table does not allow; null without one. */
-function refusalOfKeptKey(
+export function refusalOfKeptKey(
   table: Pick<Table, 'keyColumns'>,
+  schema: TableSchema,
   { key, columnChanges }: EventOf<'TablePatchRequested'>,
 ): Refusal | null {
   const fixed = key === null || columnChanges === undefined ? undefined : fixedColumns(table);
   if (fixed === undefined) return null;
   const { remove, change } = columnChanges!;
   const removed = remove.findIndex((id) => fixed.has(id));
-  const retyped = change.findIndex(({ id, type }) => type !== undefined && fixed.has(id));
+  const retyped = change.findIndex(
+    ({ id, type }) => type !== undefined && fixed.has(id) && type !== currentType(findColumn(schema, id)!),
+  );
   if (removed === -1 && retyped === -1) return null;
   const [place, id] =
     removed === -1 ? [`columns[${retyped}].type`, change[retyped]!.id] : [`remove[${removed}]`, remove[removed]!];

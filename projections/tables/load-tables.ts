@@ -17,13 +17,16 @@ export interface WantedRow extends RowAddress {
   readonly tableId: string;
 }
 
+/** The rows that events name, each once. */
 export function rowsNamedBy(events: readonly Event[]): WantedRow[] {
-  const rows: WantedRow[] = [];
+  const rows = new Map<string, WantedRow>();
   for (const { data } of events) {
     const row = namedBy(data, 'row');
-    if (row !== null) rows.push({ ...row, tableId: tableOf(data)! });
+    if (row === null) continue;
+    const tableId = tableOf(data)!;
+    rows.set(`${tableId} ${row.version} ${row.ordinal} ${row.index}`, { ...row, tableId });
   }
-  return rows;
+  return [...rows.values()];
 }
 
 export async function loadTables(loading: LoadingTables): Promise<void> {

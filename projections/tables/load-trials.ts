@@ -33,13 +33,19 @@ const tried: TableAt = { id: '$1', generation: '$2', widened: '$3::int8' };
 const since = '$4::int8';
 const isShown = isShownAt('extents', tried);
 
-/** How many rows the extents of a table have, including deleted ones, and how many were changed; both up to a limit. */
-const countRows: Statement<{ readonly rows: number; readonly changes: number }> = {
+/**
+ * How many rows the extents of a table have, including deleted ones, how many of these are in extents after a version,
+ * and how many were changed; each up to a limit.
+ */
+const countRows: Statement<{ readonly rows: number; readonly added: number; readonly changes: number }> = {
   name: 'count_tried_rows',
   text: `select
       (select coalesce(sum(rows), 0)::float8 from (
         select rows from extents where ${isShown} and rows > 0 limit ${rowsMax + 1}
       ) few) as rows,
+      (select coalesce(sum(rows), 0)::float8 from (
+        select rows from extents where ${isShown} and rows > 0 and version > $3::int8 limit ${rowsMax + 1}
+      ) few) as added,
       (select count(*)::float8 from (
         select from extents join changes on changes.extent = extents.key
         where ${isShown} and extents.changed limit ${changesMax + 1}
@@ -56,6 +62,27 @@ interface TriedRow {
   readonly retainedId: string | null;
 }
 
+/** The unchanged rows of an extent, in SQL. */
+const unchangedRows = `select segment_rows.index - extents.first as index, segment_rows.body, segment_rows.version,
+    null::int8 as change_version
+  from segment_rows
+  where segment_rows.segment = extents.segment
+    and segment_rows.index >= extents.first and segment_rows.index < extents.first + extents.rows
+    and not (extents.changed and ${hasChangeAt('extents', 'segment_rows.index - extents.first')})`;
+
+/** The changed rows of an extent that are not deleted, in SQL. */
+const changedRows = `select changes.index, changes.body, changes.version, changes.version as change_version
+  from changes where changes.extent = extents.key and changes.body is not null`;
+
+/** The rows of some extents, in SQL. Reads no other extents. */
+function rowsOf(rows: string, condition: string): string {
+  return `select extents.version, extents.ordinal, found.index, found.body,
+      ${formInSql('extents', 'coalesce(found.change_version, extents.presented)', tried.widened)} as form,
+      ${retainedIdAt('extents', 'extents.first + found.index')} as "retainedId"
+    from extents cross join lateral (${rows}) found
+    where ${isShown} and ${condition}`;
+}
+
 /**
  * The rows that were added or changed since a version, in order. Besides later extents, only the last extent before
  * that version can have got rows, if it was an open tail then.
@@ -65,23 +92,12 @@ const selectRows: Statement<TriedRow> = {
   text: `with open_then as (
       select key from extents where ${isShown} and version <= ${since} order by version desc, ordinal desc limit 1
     )
-    select extents.version, extents.ordinal, found.index, found.body,
-      ${formInSql('extents', 'coalesce(found.change_version, extents.presented)', tried.widened)} as form,
-      ${retainedIdAt('extents', 'extents.first + found.index')} as "retainedId"
-    from extents cross join lateral (
-      select segment_rows.index - extents.first as index, segment_rows.body, null::int8 as change_version
-      from segment_rows
-      where (extents.version > ${since}
-          or extents.key = (select key from open_then) and segment_rows.version > ${since})
-        and segment_rows.segment = extents.segment
-        and segment_rows.index >= extents.first and segment_rows.index < extents.first + extents.rows
-        and not (extents.changed and ${hasChangeAt('extents', 'segment_rows.index - extents.first')})
-      union all
-      select changes.index, changes.body, changes.version from changes
-      where extents.changed and changes.extent = extents.key and changes.version > ${since} and changes.body is not null
-    ) found
-    where ${isShown}
-    order by extents.version, extents.ordinal, found.index limit $5::int4`,
+    ${rowsOf(unchangedRows, `extents.version > ${since}`)}
+    union all
+    ${rowsOf(unchangedRows, `extents.key = (select key from open_then) and found.version > ${since}`)}
+    union all
+    ${rowsOf(changedRows, `extents.changed and found.version > ${since}`)}
+    order by version, ordinal, index limit $5::int4`,
 };
 
 /** Whether an event may need rows to be tried. */
@@ -122,14 +138,14 @@ async function rowsToTry(
   { tried: before }: RequestedColumnChanges,
 ): Promise<readonly TriedRow[] | null> {
   if (before?.version === version) return null;
-  const { rows: counts } = await tx.query(countRows, [id, generation]);
-  const { rows: rowCount, changes } = counts[0]!;
-  const isSmall = rowCount <= rowsMax;
+  const { rows: counts } = await tx.query(countRows, [id, generation, before?.version ?? never]);
+  const { rows: rowCount, added, changes } = counts[0]!;
   // If the rows of that version fitted and the schema is still the same, only other rows must be tried.
   const areOthersFit = before !== null && before.misfits.length === 0 && schemaVersion <= before.version;
-  if (!isSmall && !(areOthersFit && changes <= changesMax)) return null;
+  const canSkip = areOthersFit && added <= rowsMax && changes <= changesMax;
+  if (!canSkip && rowCount > rowsMax) return null;
+  const from = canSkip ? before!.version : never;
   const most = Math.min(rowsMax, Math.floor(bytesMax / Math.max(rowBytesMax, 1)));
-  const from = isSmall ? never : before!.version;
   const { rows } = await tx.query(selectRows, [id, generation, widened, from, most + 1]);
   return rows.length <= most ? rows : null;
 }

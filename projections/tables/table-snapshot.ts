@@ -26,6 +26,8 @@ export interface TableState {
   readonly widened: bigint;
   readonly rows: number;
   readonly rowBytesMax: number;
+  /** The IDs of the columns of its key, as `Table` has them; null: it has none. */
+  readonly keyColumns: string | null;
   readonly schema: TableSchema;
 }
 
@@ -33,7 +35,7 @@ const selectState: Statement<Omit<TableState, 'schema'> & { readonly suspended: 
   name: 'copy_state',
   text: `select teams.suspended, tables.version, tables.generation, tables.schema_version as "schemaVersion",
   tables.widened, tables.rows::float8,
-      tables.row_bytes_max as "rowBytesMax", schemas.columns
+      tables.row_bytes_max as "rowBytesMax", tables.key_columns as "keyColumns", schemas.columns
     from tables join teams on teams.id = tables.team_id
     join table_schemas schemas on schemas.table_id = tables.id and schemas.version = tables.schema_version
     where tables.id = $1 and tables.team_id = $2 and not tables.deleted

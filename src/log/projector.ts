@@ -213,7 +213,10 @@ export class Projector {
         for (const write of writes) sent = inOrder(sent, write(tx));
         versions = await batch.decide(tx, run, versions);
       }
-      sent = inOrder(sent, store(tx, await batch.changes()));
+      const changes = await batch.changes();
+      sent = inOrder(sent, store(tx, changes));
+      // The statements that are sent alone come one after another, before anything of the next stretch.
+      if (changes.some(({ isAlone }) => isAlone === true)) await sent;
       for (const [commandId, outcome] of batch.outcomes) outcomes.set(commandId, outcome);
       // From here on, this transaction itself may have stored the objects that are loaded.
       committed = this.#models.openCommitted();
@@ -283,12 +286,13 @@ function settled(sent: Promise<unknown>): Promise<void> {
   return stored;
 }
 
-/** Sends all changes, at once: as one statement, but for those that are sent alone. */
+/**
+ * Sends all changes as one statement, but for those that are sent alone. Each of these waits for the one before, because
+ * the time limit of a statement begins when it is sent.
+ */
 async function store(tx: Tx, changes: readonly BoundStatement[]): Promise<void> {
   const together = changes.filter(({ isAlone }) => isAlone !== true);
   const alone = changes.filter(({ isAlone }) => isAlone === true);
   const statements = together.length === 0 ? alone : [combine(together), ...alone];
-  let sent: Promise<unknown> = Promise.resolve();
-  for (const { statement, values } of statements) sent = inOrder(sent, tx.query(statement, values));
-  await sent;
+  for (const { statement, values } of statements) await tx.query(statement, values);
 }

@@ -287,6 +287,19 @@ test('10,000 operations are one step', async () => {
   expect(left.map(({ a, b }) => [a, b])).toEqual(Array.from({ length: 5_000 }, (_, at) => [2 * at, String(2 * at)]));
 });
 
+test('a batch may not patch a row that it makes long too often', async () => {
+  const table = await createTable(client(), [{ b: 'x' }], types);
+  const patch = (row: object): object => ({ op: 'patch', rowID: table.rowIds[0], row });
+  const long = patch({ b: 'x'.repeat(200_000) });
+  const operations = (times: number): object[] => [long, ...Array.from({ length: times }, (_, a) => patch({ a }))];
+  const answer = await send(table, operations(1_000));
+  expect([outcomeOf(answer), answer.json.error.message]).toEqual([
+    '400 limit_exceeded',
+    'the operations patch the same rows too often: send these patches in several batches',
+  ]);
+  expect(outcomeOf(await send(table, operations(100)))).toBe('200');
+});
+
 test('a batch may name only so many rows of a table with long ones', async () => {
   const table = await createTable(client(), [{ b: 'x'.repeat(200_000) }], types);
   const operations = Array.from({ length: 1_000 }, () => ({ op: 'delete', rowID: unknownRowId }));

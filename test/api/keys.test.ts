@@ -45,6 +45,40 @@ describe('a key', () => {
     expect((await client().get(`/tables/${table.id}`)).json.data.schema).toEqual(schemaOf(types));
   });
 
+  test('that is declared after another one was refused is looked for in its own columns', async () => {
+    const table = await createTable(
+      client(),
+      [
+        { email: 'a', age: 1 },
+        { email: 'b', age: 1 },
+        { email: 'b', age: 2 },
+      ],
+      types,
+    );
+    const declare = async (...key: readonly string[]): Promise<Answer> =>
+      client().patch(`/tables/${table.id}`, { key });
+    expect(outcomeOf(await declare('age'))).toBe(twice);
+    expect(outcomeOf(await declare('age', 'email'))).toBe('200');
+    expect(outcomeOf(await client().patch(`/tables/${table.id}`, { key: null }))).toBe('200');
+    expect(outcomeOf(await declare('email'))).toBe(twice);
+    await client().delete(`${table.path}/${table.rowIds[1]}`);
+    expect(outcomeOf(await declare('age'))).toBe('200');
+    expect(outcomeOf(await client().post(table.path, [{ age: 2 }]))).toBe(twice);
+  });
+
+  test('stays if a column of it is given the type that it has, and is refused with dryRun', async () => {
+    const table = await keyedTable([{ email: 'a' }]);
+    const path = `/tables/${table.id}`;
+    const named = { columns: [{ id: 'email', displayName: 'E-mail', type: 'string' }] };
+    expect(outcomeOf(await client().patch(path, named))).toBe('200');
+    expect(outcomeOf(await client().patch(`${path}?dryRun=true`, { remove: ['email'] }))).toBe(
+      '400 request_validation_error',
+    );
+    expect(outcomeOf(await client().patch(`${path}?dryRun=true`, { key: ['age'] }))).toBe(
+      '400 request_validation_error',
+    );
+  });
+
   test('is refused if existing rows contradict it, and both rows are named', async () => {
     const table = await createTable(
       client(),

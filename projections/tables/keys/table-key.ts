@@ -10,7 +10,7 @@ export interface TableKey extends KeyIndex {
   readonly columns: readonly KeyColumn[];
 }
 
-const known = new WeakMap<TableSchema, TableKey>();
+const known = new WeakMap<TableSchema, { readonly keyColumns: string; readonly key: TableKey }>();
 
 /** The key of a table with its present schema; null if it has none. */
 export function keyOf(
@@ -19,11 +19,13 @@ export function keyOf(
 ): TableKey | null {
   if (keyColumns === null || keySince === null) return null;
   const before = known.get(schema);
-  if (before?.since === keySince && before.tableId === tableId) return before;
+  // Requests to declare a key share the schema of the table, whatever key they ask for.
+  if (before?.keyColumns === keyColumns && before.key.since === keySince && before.key.tableId === tableId)
+    return before.key;
   const columns = columnIdsOf(keyColumns).map((id) => ({ id, type: currentType(findColumn(schema, id)!) }));
-  const found = { tableId, since: keySince, columns };
-  known.set(schema, found);
-  return found;
+  const key = { tableId, since: keySince, columns };
+  known.set(schema, { keyColumns, key });
+  return key;
 }
 
 /** The IDs of the columns of a key, as a table stores them. */

@@ -50,8 +50,9 @@ export function tableBytesOf(data: EventData, recordBytes: number): number {
  * Whether an event frees space, or belongs to a file that was counted when its bytes arrived. Such an event is never
  * refused because of the share. Pure.
  */
-export function takesNoRoom({ type }: EventData): boolean {
-  return type.endsWith('DeleteRequested') || type === 'UploadCompleteRequested';
+export function takesNoRoom(data: EventData): boolean {
+  if (data.type === 'TableBatchRequested') return data.operations.every(({ op }) => op === 'delete');
+  return data.type.endsWith('DeleteRequested') || data.type === 'UploadCompleteRequested';
 }
 
 /**

@@ -2,6 +2,7 @@
 import type { SchemaErrorMode } from '../values/decide-schema.ts';
 import type { ColumnMisfits } from '../values/column-misfits.ts';
 import type { ColumnChanges, GivenColumn, GivenDisplayName } from '../values/table-schema.ts';
+import { unknownCost } from './cost-of-rows.ts';
 import { defineEvent, ifMatch, json, newTable, optional, profile, row, rows, table, team } from './define-event.ts';
 import type { Field } from './define-event.ts';
 import type { RowLimits, TableLimits } from './limits.ts';
@@ -14,6 +15,12 @@ export const languageOfKeys = 3;
 
 /** The IDs of the columns of a key. */
 const key: Field<readonly string[]> = { language: () => languageOfKeys };
+
+/** The IDs of the columns of a key that a table with rows gets. Then the decision reads all of them. */
+const declaredKey: Field<readonly string[] | null> = {
+  cost: (ids) => (ids === null ? 0 : unknownCost),
+  language: () => languageOfKeys,
+};
 
 /** What a change of columns does if cells do not fit a new type: it is refused, or they are empty from then on. */
 type MisfitMode = 'abort' | 'clear';
@@ -71,7 +78,7 @@ export const tablePatchRequested = defineEvent({
     name: json<string | null>(),
     columns: json<readonly GivenDisplayName[]>(),
     /** The IDs of the columns of its key; null: it has none; absent: unchanged. */
-    key: optional<readonly string[] | null>({ language: () => languageOfKeys }),
+    key: optional(declaredKey),
     /** Then `columns` is empty. */
     columnChanges: optional(columnChanges),
   },

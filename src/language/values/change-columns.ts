@@ -57,9 +57,7 @@ export function changeColumns(
   const ordered = inOrder(columns, order);
   const isSame =
     ordered.length === before.columns.length && ordered.every((column, at) => column === before.columns[at]);
-  const stays = (list: readonly SchemaColumn[]): string[] =>
-    list.filter((column) => !added.includes(column)).map(({ id }) => id);
-  const isReordered = stays(ordered).some((id, at) => id !== retyped.schema.columns[at]!.id);
+  const isReordered = ordered.some((column, at) => column !== columns[at]);
   return {
     schema: isSame ? before : { columns: ordered },
     rereads: removed.size > 0 || retyped.isChanged || isReordered,

@@ -28,11 +28,12 @@ export function keyReaderOf(columns: readonly KeyColumn[]): KeyReader {
   const places = new Map(columns.map(({ id }, place) => [id, place]));
   /** By the key as it stands in rows: rows are much alike. */
   const known = new Map<string, number>();
-  const placeOf = (key: string): number => {
-    let place = known.get(key);
+  const placeOf = (slice: string): number => {
+    let place = known.get(slice);
     if (place === undefined) {
-      place = places.get(decodeString(key)) ?? -1;
-      if (known.size < 10_000) known.set(key, place);
+      place = places.get(decodeString(slice)) ?? -1;
+      // A slice would keep the text of all rows from which it was cut.
+      if (known.size < 10_000) known.set(Buffer.from(slice).toString(), place);
     }
     return place;
   };

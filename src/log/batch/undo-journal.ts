@@ -6,11 +6,13 @@
  */
 export class UndoJournal {
   #undos: (() => void)[] | null = null;
+  #savepoint = 0;
 
   /** From here on changes can be undone. Throws if a savepoint is already set: savepoints do not nest. */
   setSavepoint(): void {
     if (this.#undos !== null) throw new Error('a savepoint is already set');
     this.#undos = [];
+    this.#savepoint += 1;
   }
 
   /** Keeps the changes since the savepoint. */
@@ -24,6 +26,11 @@ export class UndoJournal {
     // Undoing changes the containers again; these changes must not be recorded.
     this.#undos = null;
     for (const undo of undos.toReversed()) undo();
+  }
+
+  /** The number of the last savepoint. */
+  get savepoint(): number {
+    return this.#savepoint;
   }
 
   /** Whether changes are recorded. */
@@ -42,9 +49,14 @@ export class UndoJournal {
   }
 }
 
-/** A map whose changes can be undone. */
+/**
+ * A map whose changes can be undone. It notes only the first change of a key since a savepoint, so that the journal keeps
+ * one value of each key, however often a sequence changes it.
+ */
 export class UndoMap<K, V> extends Map<K, V> {
   readonly #journal: UndoJournal;
+  /** The keys that were noted since the savepoint with this number. */
+  #noted: { readonly savepoint: number; readonly keys: Set<K> } | null = null;
 
   constructor(journal: UndoJournal) {
     super();
@@ -62,6 +74,10 @@ export class UndoMap<K, V> extends Map<K, V> {
   }
 
   #noteBefore(key: K): void {
+    const { savepoint } = this.#journal;
+    if (this.#noted?.savepoint !== savepoint) this.#noted = { savepoint, keys: new Set() };
+    if (this.#noted.keys.has(key)) return;
+    this.#noted.keys.add(key);
     const before = this.get(key);
     const had = before !== undefined || this.has(key);
     this.#journal.note(() => (had ? this.set(key, before as V) : this.delete(key)));

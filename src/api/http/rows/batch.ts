@@ -4,6 +4,7 @@ import { batch, batchBody } from '../../../../commands/batch.ts';
 import type { TableQueries } from '../../../../projections/tables/tables.queries.ts';
 import { packBody } from '../../../language/events/event-codec.ts';
 import type { RowLimits } from '../../../language/events/limits.ts';
+import type { RowOperation } from '../../../language/events/row-operations.ts';
 import { readBatch } from '../../../language/formats/read-batch.ts';
 import { noRemarks } from '../../../language/formats/row-reader.ts';
 import type { Refusal } from '../../../language/values/refusal.ts';
@@ -38,7 +39,7 @@ const batchBytesMax = 4 * 1024 * 1024;
 
 /**
  * How many bytes the rows may have that a batch patches or deletes, as far as the longest row of the table tells: they
- * are loaded together.
+ * are loaded together. A row that is named repeatedly counts each time, because each patch reads and writes all of it.
  */
 const namedBytesMax = 128 * 1024 * 1024;
 
@@ -94,8 +95,9 @@ export function addBatchRoute(app: App, dependencies: BatchDependencies): void {
     const rows = event.operations.length;
     rateLimits?.take('rows', teamId, rows);
     const { refusal, rowBytesMax } = await tables.target(teamId, tableId, ifMatch);
-    const named = event.operations.filter(({ op }) => op !== 'add').length;
-    const refused = refusal ?? refusalOfNamed(named, rowBytesMax);
+    const patchBytesMax = body.block?.profile.rowBytesMax ?? 0;
+    const refused =
+      refusal ?? refusalOfNamed(timesNamed(event.operations), { rowBytesMax, patchBytesMax }, limits.rowBytesMax);
     const submitted =
       refused === null
         ? { event, body: body.block === null ? undefined : await packBody(body.block.body) }
@@ -105,10 +107,38 @@ export function addBatchRoute(app: App, dependencies: BatchDependencies): void {
   });
 }
 
-/** Refuses a batch that patches and deletes so many rows, because it may have to load too much. */
-export function refusalOfNamed(named: number, rowBytesMax: number): Refusal | null {
+/** How often the operations name each row that they patch or delete. */
+function timesNamed(operations: readonly RowOperation[]): number[] {
+  const times = new Map<string, number>();
+  for (const operation of operations) {
+    if (operation.op === 'add') continue;
+    const { version, ordinal, index } = operation.row;
+    const key = `${version} ${ordinal} ${index}`;
+    times.set(key, (times.get(key) ?? 0) + 1);
+  }
+  return [...times.values()];
+}
+
+/**
+ * The refusal of a batch that patches and deletes so many rows, because it may have to load or write too much; null if
+ * it may go on. `times`: how often it names each row. `longest`: the longest row of the table, and the longest patch.
+ * `rowLimit`: the most bytes that a row may have.
+ */
+export function refusalOfNamed(
+  times: readonly number[],
+  { rowBytesMax, patchBytesMax }: { readonly rowBytesMax: number; readonly patchBytesMax: number },
+  rowLimit: number,
+): Refusal | null {
+  const bytes = times.reduce(
+    (sum, count) => sum + count * Math.max(rowBytesMax, Math.min(rowLimit, rowBytesMax + (count - 1) * patchBytesMax)),
+    0,
+  );
+  if (bytes <= namedBytesMax) return null;
+  const named = times.reduce((sum, count) => sum + count, 0);
   const namedMax = Math.floor(namedBytesMax / Math.max(1, rowBytesMax));
-  if (named <= namedMax) return null;
-  const message = `${named} rows would be patched or deleted at once: of rows with up to ${rowBytesMax} bytes, as this table has, it may be ${namedMax}`;
+  const message =
+    named > namedMax
+      ? `${named} rows would be patched or deleted at once: of rows with up to ${rowBytesMax} bytes, as this table has, it may be ${namedMax}`
+      : 'the operations patch the same rows too often: send these patches in several batches';
   return { type: 'limit_exceeded', message };
 }

@@ -228,7 +228,9 @@ async function findOrRefuse(
         type: 'limit_exceeded',
         message: `the patch is too long for ${length} rows: ${batchRowsBytesMax} bytes together`,
       };
-    return refusalOfNamed(length, target.rowBytesMax) ?? found;
+    const once = Array.from({ length }, () => 1);
+    const longest = { rowBytesMax: target.rowBytesMax, patchBytesMax: 0 };
+    return refusalOfNamed(once, longest, target.rowBytesMax) ?? found;
   } catch (error) {
     if (error instanceof HttpError && recorded.has(error.type))
       return { type: error.type as Refusal['type'], message: error.message };

@@ -4,7 +4,7 @@
  * milliseconds.
  */
 import type { CopyQueries } from '../../../../projections/tables/copies.queries.ts';
-import { changedColumns } from '../../../../projections/tables/decide-patch-table.ts';
+import { changedColumns, refusalOfKeptKey } from '../../../../projections/tables/decide-patch-table.ts';
 import type { TableSnapshot, TableState } from '../../../../projections/tables/table-snapshot.ts';
 import type { EventOf } from '../../../language/events/event.ts';
 import { TimeSlices } from '../../../language/time-slices.ts';
@@ -46,6 +46,8 @@ export class ColumnTrials {
         if (typeof state === 'string') return null;
         const changed = changedColumns(state.schema, event, state.version);
         if ('refusal' in changed) return changed;
+        const kept = refusalOfKeptKey(state, state.schema, event);
+        if (kept !== null) return { refusal: kept };
         const { unsafe } = changed;
         const misfits = unsafe.length === 0 ? [] : await findMisfits(snapshot, event.tableId, state, unsafe, gone);
         return { version: state.version, unsafe, misfits };

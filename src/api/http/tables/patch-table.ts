@@ -136,6 +136,8 @@ async function tryOnly(
   event: EventOf<'TablePatchRequested'>,
   gone: AbortSignal,
 ): Promise<Patched> {
+  if (event.key !== undefined)
+    throw new HttpError('request_validation_error', 'dryRun: a key cannot be tried. Send the key without it.');
   const { refusal } = await tables.target(event.teamId, event.tableId, event.ifMatch);
   if (refusal !== null) throw new HttpError(refusal.type, refusal.message);
   const trial = await untilGone(trials.try(event, gone), gone);

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { EventData } from '../../../../src/language/events/event.ts';
+import type { EventData, EventOf } from '../../../../src/language/events/event.ts';
 import {
   exceededShare,
   isOfShare,
@@ -44,6 +44,11 @@ const profile = { ...emptyProfile, rows: 10, bytes: 1000 };
 const upload = { teamId, uploadId: 'upload', appId: 'shop' };
 const row = { version: 1n, ordinal: 0, index: 0 };
 
+const batchOf = (...operations: EventOf<'TableBatchRequested'>['operations']): EventData => ({
+  ...{ type: 'TableBatchRequested', teamId, tableId: 'table', ifMatch: null, onSchemaError: 'abort' },
+  ...{ limits: { columnsMax: 1, rowBytesMax: 1, rowsPerTableMax: 1 }, operations, profile },
+});
+
 test('rows count with their text, not with their compressed record', () => {
   const block: EventData = { type: 'BlockReceived', teamId, bodyId: 'body', number: 0, segmentId: 'segment', profile };
   const opened: EventData = { type: 'BodyOpenRequested', teamId, bodyId: 'body', limits: { openMax: 1 } };
@@ -54,6 +59,8 @@ test('rows count with their text, not with their compressed record', () => {
 test.each<[EventData, boolean]>([
   [{ type: 'RowDeleteRequested', teamId, tableId: 'table', row, ifMatch: null }, true],
   [{ type: 'StashDeleteRequested', teamId, stashId: 'stash' }, true],
+  [batchOf({ op: 'delete', row, ifMatch: null }), true],
+  [batchOf({ op: 'delete', row, ifMatch: null }, { op: 'add' }), false],
   [{ type: 'UploadDeleteRequested', ...upload }, true],
   [{ type: 'UploadCompleteRequested', ...upload, file: { name: 'file', size: 1 } }, true],
   [{ type: 'BodyOpenRequested', teamId, bodyId: 'body', limits: { openMax: 1 } }, false],

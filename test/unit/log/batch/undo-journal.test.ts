@@ -42,6 +42,27 @@ class Containers {
   }
 }
 
+test('a value that is set often while a savepoint is set is noted once, so the journal does not grow', () => {
+  let notes = 0;
+  class CountingJournal extends UndoJournal {
+    override note(undo: () => void): void {
+      notes += 1;
+      super.note(undo);
+    }
+  }
+  const journal = new CountingJournal();
+  const map = new UndoMap<string, number>(journal);
+  map.set('a', 0);
+  for (const savepoint of [1, 2]) {
+    journal.setSavepoint();
+    for (let value = 1; value <= 1_000; value += 1) map.set('a', value);
+    map.delete('a');
+    expect(notes).toBe(savepoint);
+    journal.rollBack();
+    expect([...map]).toEqual([['a', 0]]);
+  }
+});
+
 test('rolling back leaves what was there at the savepoint, and releasing keeps what came since', () => {
   fc.assert(
     fc.property(fc.array(anyChange), fc.array(anyChange), fc.array(anyChange), (before, undone, kept) => {
