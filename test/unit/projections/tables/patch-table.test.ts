@@ -163,7 +163,7 @@ test.each<readonly [name: string, changes: NonNullable<AskedPatch['changes']>, o
   ['nothing', {}, 'ok 50'],
   ['a new column', { add: columnsFrom('c:date') }, `${changed} | schema a:number b:string c:date`],
   [
-    'a new column in the first place: older rows read as before',
+    'a new column in the first place: copies of the table take its order',
     { add: columnsFrom('c:date'), order: ['c'] },
     `${changed} | schema c:date a:number b:string`,
   ],
