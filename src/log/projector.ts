@@ -287,8 +287,8 @@ function settled(sent: Promise<unknown>): Promise<void> {
 }
 
 /**
- * Sends all changes as one statement, but for those that are sent alone. Each of these waits for the one before, because
- * the time limit of a statement begins when it is sent.
+ * Sends all changes as one statement, but for those that are sent alone. Each of these waits for the one before,
+ * because the time limit of a statement begins when it is sent.
  */
 async function store(tx: Tx, changes: readonly BoundStatement[]): Promise<void> {
   const together = changes.filter(({ isAlone }) => isAlone !== true);

@@ -50,8 +50,8 @@ export class UndoJournal {
 }
 
 /**
- * A map whose changes can be undone. It notes only the first change of a key since a savepoint, so that the journal keeps
- * one value of each key, however often a sequence changes it.
+ * A map whose changes can be undone. It notes only the first change of a key since a savepoint, so that the journal
+ * keeps one value of each key, however often a sequence changes it.
  */
 export class UndoMap<K, V> extends Map<K, V> {
   readonly #journal: UndoJournal;

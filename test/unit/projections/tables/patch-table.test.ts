@@ -165,7 +165,7 @@ test.each<readonly [name: string, changes: NonNullable<AskedPatch['changes']>, o
   [
     'a new column in the first place: copies of the table take its order',
     { add: columnsFrom('c:date'), order: ['c'] },
-    `${changed} | schema c:date a:number b:string`,
+    `${changed} widened | schema c:date a:number b:string`,
   ],
   ['a column that goes', { remove: ['a'] }, `${changed} widened | schema b:string`],
   ['all columns that go', { remove: ['b', 'a'] }, `${changed} widened | schema`],
