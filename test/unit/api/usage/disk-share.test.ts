@@ -45,8 +45,14 @@ const upload = { teamId, uploadId: 'upload', appId: 'shop' };
 const row = { version: 1n, ordinal: 0, index: 0 };
 
 const batchOf = (...operations: EventOf<'TableBatchRequested'>['operations']): EventData => ({
-  ...{ type: 'TableBatchRequested', teamId, tableId: 'table', ifMatch: null, onSchemaError: 'abort' },
-  ...{ limits: { columnsMax: 1, rowBytesMax: 1, rowsPerTableMax: 1 }, operations, profile },
+  type: 'TableBatchRequested',
+  teamId,
+  tableId: 'table',
+  ifMatch: null,
+  onSchemaError: 'abort',
+  limits: { columnsMax: 1, rowBytesMax: 1, rowsPerTableMax: 1 },
+  operations,
+  profile,
 });
 
 test('rows count with their text, not with their compressed record', () => {
