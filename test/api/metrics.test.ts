@@ -146,7 +146,7 @@ describe('with a port of its own', () => {
     const outputs = await own().outputs();
     for (const [at, { url }] of own().processes.entries()) {
       expect((await fetchChecked(url, '/metrics')).status).toBe(404);
-      const [, port] = /"port":(\d+),"msg":"metrics are served/.exec(outputs[at]!)!;
+      const [, port] = /"port":(\d+),"msg":"serving metrics on a separate port"/.exec(outputs[at]!)!;
       const response = await fetch(`http://127.0.0.1:${port}/metrics`);
       const samples = parseMetrics(await response.text());
       expect(sumOf(samples, 'tablog_postgres_reachable')).toBe(1);

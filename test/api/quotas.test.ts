@@ -173,7 +173,7 @@ describe('open bodies', () => {
       team.client.post('/tables?name=n', large, { 'idempotency-key': name });
     const unknown = await keyed('k');
     expect(outcomeOf(unknown)).toBe('503 outcome_unknown');
-    expect(messageOf(unknown)).toMatch("the team's plan allows 3 open bodies and 3 are in use. Whether an earlier try");
+    expect(messageOf(unknown)).toMatch("the team's plan allows 3 open bodies and 3 are in use. An earlier try");
     await team.setPlan({ openBodiesMax: 4 });
     const created = await keyed('k');
     expect(outcomeOf(created)).toBe('201');
@@ -226,7 +226,7 @@ describe('bytes of the log in a day', () => {
     });
     expect(outcomeOf(unknown)).toBe('503 outcome_unknown');
     expect(messageOf(unknown)).toMatch(
-      /^the team has \d+ bytes of the log today and may have at most 1000000: wait until the next day \(UTC\)\. Whether an earlier try/,
+      /^the team has \d+ bytes of the log today and may have at most 1000000: wait until the next day \(UTC\)\. An earlier try/,
     );
     expect(unknown.headers.get('tablog-turned-away')).toBe('limit_exceeded');
     expect((await team.client.get(`/jobs/${unknown.headers.get('job-id')}`)).json.data.status).toBe('running');

@@ -133,7 +133,7 @@ test.each(['application/xml', 'text/html, image/*'])('Accept: %s is 406', async 
   const answer = await client().get(made.path, { accept });
   expect([outcomeOf(answer), answer.json.error.message]).toEqual([
     '406 not_acceptable',
-    'Accept: none of it is there. This path answers with application/json or text/csv.',
+    'Accept: this path has none of these media types. It answers with application/json or text/csv.',
   ]);
   expect((await client().post(made.path, [{}], { accept })).status).toBe(406);
   expect((await client().get(made.path)).json.data).toHaveLength(people.length);

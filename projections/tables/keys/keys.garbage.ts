@@ -4,7 +4,7 @@ import type { RemoveGarbage } from '../../../src/log/model.ts';
 
 export const dropEndedKeys: RemoveGarbage = async (database) => {
   const { rows } = await database.pool.query<{ table_id: string; since: string }>(
-    'select table_id, since from ended_keys limit 1',
+    'select table_id, since from ended_keys order by table_id, since limit 1',
   );
   for (const { table_id: tableId, since } of rows) {
     const dropped = await removeRows(

@@ -400,13 +400,15 @@ export class DelimitedRowReader implements RowReader {
   }
 
   #tooLong(): MalformedBody {
-    const what = this.#body === null ? 'the header' : 'a row';
-    const reason = `${what} must not be longer than ${this.#limits.rowBytes} bytes`;
-    return new MalformedBody('limit_exceeded', this.#body === null ? reason : `${this.#place()}: ${reason}`);
+    const isHeader = this.#body === null && this.#form.header !== 'absent';
+    const reason = `${isHeader ? 'the header' : 'a row'} must not be longer than ${this.#limits.rowBytes} bytes`;
+    return new MalformedBody('limit_exceeded', isHeader ? reason : `${this.#place()}: ${reason}`);
   }
 
   /** Names the current record, or a cell of it. */
   #place(cell?: number): string {
+    if (this.#body === null && this.#form.header === 'absent')
+      return placeInRow(0, cell === undefined ? null : `column_${cell + 1}`);
     if (this.#body === null) return placeInHeader(cell ?? 0);
     return placeInRow(this.#rows, cell === undefined ? null : (this.#body.header.ids[cell] ?? null));
   }

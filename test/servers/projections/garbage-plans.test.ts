@@ -45,6 +45,8 @@ const fill = `
   insert into change_references (team_id, file, extent, index) select ${id('1')}, 'f' || n, n, 0 from generate_series(1, ${rows}) n;
   insert into table_schemas (table_id, version, columns, look_at, superseded)
     select ${id('n')}, n + n % 2, '[]', now() + interval '1 h' - case when n < 200 then interval '1 day' else '0' end, n < 50 from generate_series(1, ${rows}) n;
+  insert into row_keys (table_id, since, hash, extent, index) select ${id('n')}, n, ${id('n')}, n, 0 from generate_series(1, ${rows}) n;
+  insert into ended_keys (table_id, since) select ${id('n')}, n from generate_series(1, ${rows}) n where n < 100;
   insert into app_links (table_id, app_id) select ${id('n')}, 'app' from generate_series(1, ${rows}) n;
   insert into stashes (key, team_id, stash_id, created, created_at, expires_at, chunks, rows, profiled_columns, words,
   ended_at, cleared)
