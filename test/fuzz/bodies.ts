@@ -24,6 +24,7 @@ interface Ingredients {
 interface Schema {
   readonly $ref?: string;
   readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
   readonly type?: unknown;
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
@@ -51,13 +52,14 @@ export function makeBody({ requestBody }: OperationObject, isHostile: boolean, i
 
 /** A value that fits a schema. The names of properties decide what a value is about. */
 function sample(schema: Schema, ingredients: Ingredients, name = ''): unknown {
-  const { random, document, marker } = ingredients;
-  const { $ref, anyOf, type, properties = {}, required = [], items } = schema;
+  const { random, document } = ingredients;
+  const { $ref, anyOf, oneOf, type, properties = {}, required = [], items } = schema;
   if ($ref === '#/components/schemas/InputRow') return sampleRow(ingredients);
   if ($ref === '#/components/schemas/Condition') return sampleCondition(ingredients, 3);
   if ($ref !== undefined)
     return sample(document.components.schemas[$ref.split('/').at(-1)!] as Schema, ingredients, name);
-  if (anyOf !== undefined) return sample(random.pick(anyOf), ingredients, name);
+  const choices = anyOf ?? oneOf;
+  if (choices !== undefined) return sample(random.pick(choices), ingredients, name);
   if (schema.const !== undefined) return schema.const;
   if (schema.enum !== undefined) return random.pick(schema.enum);
   switch (type) {
@@ -72,7 +74,7 @@ function sample(schema: Schema, ingredients: Ingredients, name = ''): unknown {
         sample(items!, ingredients, name === 'appsToLink' ? 'app' : name),
       );
     case 'string':
-      return sampleText(name, random, marker);
+      return sampleText(name, ingredients);
     case 'integer':
     case 'number':
       return random.below(100);
@@ -88,11 +90,16 @@ function sample(schema: Schema, ingredients: Ingredients, name = ''): unknown {
 /** Few columns and apps; now and then enough rows for several blocks. */
 function lengthOf(name: string, random: Random): number {
   if (name === 'columns' || name === 'appsToLink') return random.below(4);
+  if (name === 'operations') return 1 + random.below(4);
   return random.chance(0.003) ? 3000 : random.below(5);
 }
 
-function sampleText(name: string, random: Random, marker: string): string {
+function sampleText(name: string, { random, marker, rowIds }: Ingredients): string {
   switch (name) {
+    case 'rowID':
+      return rowIds.length > 0 ? random.pick(rowIds) : 'AAAAAAAAAAEAAAAAAAAAAA';
+    case 'ifMatch':
+      return random.pick(['1', String(Number.MAX_SAFE_INTEGER)]);
     case 'id':
       return random.pick(columns);
     case 'column':

@@ -60,6 +60,7 @@ const weights: Readonly<Record<string, number>> = {
   updateTable: 8,
   addRows: 25,
   updateRow: 25,
+  changeRows: 12,
   deleteRow: 8,
   listRows: 20,
   queryRows: 15,
