@@ -68,7 +68,7 @@ test('a type is changed once it is clear what would be lost', async () => {
   await dialog.getByLabel('Type').selectOption('number');
   await dialog.getByText('1 value does not fit number, such as "soon". They would be gone for everybody.').waitFor();
   await look(page, 'change-type');
-  // Somebody writes meanwhile: what is emptied is only what was shown.
+  // Another client writes meanwhile. The console may empty only the cells that it showed.
   await table.add([{ t: 'later' }]);
   await dialog.getByRole('button', { name: 'Change, and empty 1 cell' }).click();
   await dialog.getByText('2 values do not fit number, such as "soon".').waitFor();

@@ -6,7 +6,7 @@ import type { UndoJournal } from '../../../src/log/batch/undo-journal.ts';
 import type { KeyRuns } from './key-runs.ts';
 import type { EndedKeyChange, KeyHolder, KeyIndex, KeyRunsChange, KeysChange } from './key-changes.ts';
 
-/** What was found of the keys of many rows while they were loaded: all of them, or why they are refused. */
+/** The keys that the projector read from many rows, or the refusal if two are equal. */
 export type FoundRuns = { readonly runs: KeyRuns; readonly extents: readonly bigint[] } | { readonly refusal: Refusal };
 
 /** A key whose holder has changed. */

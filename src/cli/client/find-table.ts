@@ -17,7 +17,7 @@ export async function findTable(client: Tablog, idOrName: string): Promise<Table
     const ids = named.map((table) => table.id).join(', ');
     throw new UserError(`${named.length} tables are named ${JSON.stringify(idOrName)}; give the ID of one: ${ids}`);
   }
-  // Nobody means to create a table whose name looks like an ID.
+  // A name that looks like an ID is a mistyped ID: no table is created for it.
   if (named.length === 0 && uuid.test(id)) throw new UserError(`There is no table with the ID ${idOrName}.`);
   return named[0] ?? null;
 }

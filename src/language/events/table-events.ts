@@ -29,7 +29,7 @@ type MisfitMode = 'abort' | 'clear';
 export interface RequestedColumnChanges extends ColumnChanges {
   readonly columnsMax: number;
   readonly onMisfit: MisfitMode;
-  /** What was found when the rows of this version were tried under the new types; null: nobody has tried them. */
+  /** Cells of this version that do not fit the new types; null: the API has not tried the rows. */
   readonly tried: { readonly version: bigint; readonly misfits: readonly ColumnMisfits[] } | null;
 }
 

@@ -5,6 +5,6 @@ import type { HeldTeams } from '../quarantine/held-teams.ts';
 export interface Mark {
   readonly versions: Versions;
   readonly layout: bigint;
-  /** The teams whose events are held. Held events are neither loaded nor decided. */
+  /** Teams in quarantine: the projector does not load or decide their events. */
   readonly held: HeldTeams;
 }

@@ -291,7 +291,7 @@ test.each<readonly [name: string, changes: NonNullable<AskedPatch['changes']>, o
   expect(shown(when(given(), patchTable({ changes })))).toBe(outcome),
 );
 
-test('the result of a change of types says what was cleared, or that nobody has tried the rows', () => {
+test('a change of types lists the cleared cells, or reports that the rows were not tried', () => {
   const change = [{ id: 'b', type: 'number' }] as const;
   const resultOf = (changes: NonNullable<AskedPatch['changes']>): unknown => {
     const { outcome } = when(given(), patchTable({ changes }));
