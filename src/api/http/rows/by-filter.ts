@@ -16,7 +16,7 @@ import type { RowsRefusal } from '../../../language/formats/row-reader.ts';
 import { concatenateAll, emptyProfile } from '../../../language/values/build-profile.ts';
 import type { Refusal } from '../../../language/values/refusal.ts';
 import { findMatchingRows, queryErrors, type MatchingRow, type QueryDependencies } from '../answers/answer-query.ts';
-import { setDroppedCells, setOperationCounts } from '../answers/answer-write.ts';
+import { setDroppedCells, setOperationCounts } from '../answers/write-headers.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { encloseResult } from '../answers/result-json.ts';
 import { collectInPlace } from '../bodies/body-place.ts';
