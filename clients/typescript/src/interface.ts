@@ -1718,7 +1718,7 @@ export interface components {
                 };
             };
         };
-        /** @description `precondition_failed`: The row or the table has changed since the version in `If-Match`. */
+        /** @description `precondition_failed`: The row or the table has changed since the version in `If-Match`, or in `ifMatch` of an operation of a batch. Or others changed rows that a change by filter found, during each of its tries. */
         "412.precondition_failed": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];

@@ -1,6 +1,6 @@
 /**
- * Submits a write, waits for its outcome and answers it. If the client allows it, the answer may come before the outcome
- * (spec 4.2, decisions 3).
+ * Submits a write, waits for its outcome and answers it. If the client allows it, the answer may come before the
+ * outcome (spec 4.2, decisions 3).
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
