@@ -3224,9 +3224,9 @@ export interface operations {
     };
     deleteRows: {
         parameters: {
-            query?: {
+            query: {
                 /** @description The condition that rows must meet, in JSON. */
-                filter?: string;
+                filter: string;
                 /** @description Whether to answer with the rows, and change nothing. */
                 dryRun?: "true" | "false";
             };
@@ -3334,9 +3334,9 @@ export interface operations {
     };
     updateRows: {
         parameters: {
-            query?: {
+            query: {
                 /** @description The condition that rows must meet, in JSON. */
-                filter?: string;
+                filter: string;
                 /** @description Whether to answer with the rows, and change nothing. */
                 dryRun?: "true" | "false";
                 /** @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit. */
