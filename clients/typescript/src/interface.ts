@@ -1718,7 +1718,7 @@ export interface components {
                 };
             };
         };
-        /** @description `precondition_failed`: The row or the table has changed since the version in `If-Match`. */
+        /** @description `precondition_failed`: The row or the table has changed since the version in `If-Match`, or in `ifMatch` of an operation of a batch. Or others changed rows that a change by filter found, during each of its tries. */
         "412.precondition_failed": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -3224,9 +3224,9 @@ export interface operations {
     };
     deleteRows: {
         parameters: {
-            query?: {
+            query: {
                 /** @description The condition that rows must meet, in JSON. */
-                filter?: string;
+                filter: string;
                 /** @description Whether to answer with the rows, and change nothing. */
                 dryRun?: "true" | "false";
             };
@@ -3334,9 +3334,9 @@ export interface operations {
     };
     updateRows: {
         parameters: {
-            query?: {
+            query: {
                 /** @description The condition that rows must meet, in JSON. */
-                filter?: string;
+                filter: string;
                 /** @description Whether to answer with the rows, and change nothing. */
                 dryRun?: "true" | "false";
                 /** @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit. */

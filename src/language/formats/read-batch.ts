@@ -14,7 +14,7 @@ import {
   skipByteOrderMark,
 } from '../values/json-scanner.ts';
 import { BlockWriter, type RowBlock } from './block-writer.ts';
-import { defaultRowLimits, type RowReaderLimits } from './row-limits.ts';
+import { defaultReaderLimits, type RowReaderLimits } from './row-reader-limits.ts';
 import { keyAt, placeUnder } from './row-place.ts';
 import { RowScanner, rowIdKey } from './row-scanner.ts';
 
@@ -61,7 +61,7 @@ class BatchReader {
   #isInRow = false;
 
   constructor(bytes: Uint8Array, limits: Partial<RowReaderLimits>, dropsCells: boolean) {
-    this.#limits = { ...defaultRowLimits, blockRows: operationsMax, blockBytes: batchRowsBytesMax, ...limits };
+    this.#limits = { ...defaultReaderLimits, blockRows: operationsMax, blockBytes: batchRowsBytesMax, ...limits };
     this.#scanner = new RowScanner([], this.#limits, { keepsNulls: true, dropsCells });
     this.#scanner.bytes = Buffer.allocUnsafe(bytes.length + 1);
     this.#scanner.bytes.set(bytes);

@@ -8,7 +8,7 @@ import type { RowOperation } from '../../../language/events/row-operations.ts';
 import { readBatch } from '../../../language/formats/read-batch.ts';
 import { noRemarks } from '../../../language/formats/row-reader.ts';
 import type { Refusal } from '../../../language/values/refusal.ts';
-import { answerWrite, readAsynchronous, type WriteDependencies } from '../answers/answer-write.ts';
+import { submitAndAnswer, readAsynchronous, type WriteDependencies } from '../submit/submit-and-answer.ts';
 import { collectInPlace } from '../bodies/body-place.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { smallBodyBytesMax, type RowReceiver } from '../bodies/receive-rows.ts';
@@ -104,7 +104,7 @@ export function addBatchRoute(app: App, dependencies: BatchDependencies): void {
         ? { event, body: body.block === null ? undefined : await packBody(body.block.body) }
         : { event: refusing(teamId, refused) };
     const write = { teamId, identity, asynchronous, newTable: null, remarks: noRemarks, rows, ...submitted };
-    return answerWrite(reply, dependencies, write, 200);
+    return submitAndAnswer(reply, dependencies, write, 200);
   });
 }
 

@@ -16,7 +16,7 @@ import type { RowsRefusal } from '../../../language/formats/row-reader.ts';
 import { concatenateAll, emptyProfile } from '../../../language/values/build-profile.ts';
 import type { Refusal } from '../../../language/values/refusal.ts';
 import { findMatchingRows, queryErrors, type MatchingRow, type QueryDependencies } from '../answers/answer-query.ts';
-import { setDroppedCells, setOperationCounts } from '../answers/answer-write.ts';
+import { setDroppedCells, setOperationCounts } from '../answers/write-headers.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { encloseResult } from '../answers/result-json.ts';
 import { collectInPlace } from '../bodies/body-place.ts';
@@ -47,7 +47,10 @@ const dryRun = z
     description: 'Whether to answer with the rows, and change nothing.',
     jsonSchema: { type: 'string', enum: ['true', 'false'], default: 'false' },
   });
-const deleteQuery = z.strictObject({ filter: whichRows.filter, dryRun });
+const filter = whichRows.filter
+  .nonoptional({ error: 'required. {"and":[]} is met by all rows' })
+  .meta({ ...whichRows.filter.meta() });
+const deleteQuery = z.strictObject({ filter, dryRun });
 const patchQuery = deleteQuery.extend({ onSchemaError });
 
 const answers: Operation['answers'] = {
@@ -108,8 +111,7 @@ export function addByFilterRoutes(app: App, dependencies: ByFilterDependencies):
     path,
     { schema: { querystring: patchQuery }, config: { operation: patchOperation } },
     async (request, reply) => {
-      const { dryRun, onSchemaError } = request.query;
-      const filter = requireFilter(request.query.filter);
+      const { filter, dryRun, onSchemaError } = request.query;
       readMediaType(request, ['application/json']);
       const identity = identify(request);
       const bytes = await collectInPlace(shares.bodies, request, bodyBytesMax);
@@ -124,18 +126,12 @@ export function addByFilterRoutes(app: App, dependencies: ByFilterDependencies):
     path,
     { schema: { querystring: deleteQuery }, config: { operation: deleteOperation } },
     async (request, reply) => {
-      const { dryRun } = request.query;
-      const filter = requireFilter(request.query.filter);
+      const { filter, dryRun } = request.query;
       const identity = await identifyWithBody(request, bodyBytesMax);
       const asked = { filter, dryRun, identity, onSchemaError: 'abort', block: null, refusal: null } as const;
       return changeRows(reply, dependencies, { ...asked, op: 'delete' });
     },
   );
-}
-
-function requireFilter(filter: unknown): unknown {
-  if (filter === undefined) throw new InvalidRequest('query.filter: it is missing. {"and":[]} is met by all rows');
-  return filter;
 }
 
 /** Finds the rows and changes them. If others changed one of them in between, tries again. Throws HttpError. */
