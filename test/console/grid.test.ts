@@ -144,7 +144,7 @@ test('a value that does not fit its column can widen it', async () => {
   await openTable(page, 'widened');
   await type(page, 0, 'n', 'many');
   await page.getByRole('dialog').getByText('many is not a number.').waitFor();
-  await page.getByRole('dialog').getByText('Change n from number to text? This cannot be undone.').waitFor();
+  await page.getByRole('dialog').getByText('Change n from number to text? For everybody').waitFor();
   await look(page, 'misfit');
   expect(await page.getByRole('button', { name: 'Keep number' }).count()).toBe(1);
   await page.getByRole('button', { name: 'Change to text' }).click();

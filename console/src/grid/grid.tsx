@@ -11,6 +11,7 @@ import type {
 import { AgGridReact } from 'ag-grid-react';
 import { useCallback, useImperativeHandle, useMemo, useRef, useState, type ReactElement, type Ref } from 'react';
 import type { AnyRow, Table, TableDescription, Versioned } from '../../../clients/typescript/src/index.ts';
+import type { ColumnType } from '../../../src/language/values/column-type.ts';
 import { textOfType } from '../tables/column-types.ts';
 import { isErrorOfType, isPassing } from '../ui/describe-error.ts';
 import { showCount } from '../ui/format.ts';
@@ -226,7 +227,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, onChan
     if (node?.data !== undefined) node.updateData(withCell(node.data, columnID, value ?? undefined));
   }
 
-  function setValue({ data, newValue, oldValue, column }: ValueSetterParams<GridRow>, kind: string): boolean {
+  function setValue({ data, newValue, oldValue, column }: ValueSetterParams<GridRow>, kind: ColumnType): boolean {
     const [rowID, columnID] = [data.$rowID, column.getColId()];
     const typed = textOfCell(newValue);
     if (typed === textOfCell(oldValue)) return false;

@@ -109,7 +109,7 @@ async function widenedBy(
 ): Promise<WidenedColumn[]> {
   if (expected.length === 0) return [];
   const { schema } = await table.describe();
-  const now = new Map(schema.columns.map(({ id, type }) => [id, textOfType(type) as ColumnType]));
+  const now = new Map(schema.columns.map(({ id, type }) => [id, textOfType(type)]));
   return findWidened(() => sourceOfBlob(file), { format, form, sheet, encoding, signal }, expected, now);
 }
 
