@@ -2,7 +2,7 @@
 import { isArrayType, itemKind, type ColumnType, type ScalarKind } from '../../../src/language/values/column-type.ts';
 import { fitToken } from '../../../src/language/values/fit-value.ts';
 import { elementsOf, isExactNumber } from '../../../src/language/values/json-text.ts';
-import { scalarTypes } from '../tables/column-types.ts';
+import { typesOnScreen } from '../tables/column-types.ts';
 import { keepsDigits, numberOf, parseJson } from '../ui/json-tokens.ts';
 import { numberOfText, shorten } from '../ui/number-of-text.ts';
 
@@ -25,12 +25,12 @@ export function cellOfText(type: ColumnType, text: string): unknown {
 
 function valueOfText(type: ColumnType, text: string): unknown {
   if (isArrayType(type)) {
-    const value = scalarTypes[itemKind(type)].form === null ? listOfTexts(text) : exactJson(text);
+    const value = typesOnScreen[itemKind(type)].form === null ? listOfTexts(text) : exactJson(text);
     if (!Array.isArray(value))
       throw new Error(`${shorten(text)} is not a list. Write it in square brackets, such as ["a", "b"].`);
     return value;
   }
-  switch (scalarTypes[type].reads) {
+  switch (typesOnScreen[type].reads) {
     case 'number':
       return numberOfText(text);
     case 'boolean': {
@@ -63,7 +63,7 @@ function listOfTexts(text: string): unknown {
 }
 
 function misfitOf(type: ColumnType, text: string): string {
-  const form = isArrayType(type) ? null : scalarTypes[type].form;
+  const form = isArrayType(type) ? null : typesOnScreen[type].form;
   if (form === null) return `${shorten(text)} does not fit the type ${type}.`;
   const name = form.article === null ? form.name : `${form.article} ${form.name}`;
   return `${shorten(text)} is not ${name}.${form.example === null ? '' : ` Write it as in ${form.example}.`}`;
@@ -94,7 +94,7 @@ function sorted(value: unknown): unknown {
 
 /** The URL to which a value leads; null if there is none that is safe to follow. */
 export function linkOf(type: ScalarKind, text: string): string | null {
-  switch (scalarTypes[type].link) {
+  switch (typesOnScreen[type].link) {
     case 'mail':
       return `mailto:${encodeURIComponent(text)}`;
     case 'phone':

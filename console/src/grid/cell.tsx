@@ -1,6 +1,6 @@
 import type { CustomCellRendererProps } from 'ag-grid-react';
 import type { ReactElement } from 'react';
-import { scalarOf, scalarTypes } from '../tables/column-types.ts';
+import { scalarOf, typesOnScreen } from '../tables/column-types.ts';
 import type { ColumnType, ScalarKind } from '../../../src/language/values/column-type.ts';
 import { linkOf, textOfCell } from './cell-text.ts';
 
@@ -27,14 +27,14 @@ export function Scalar({ kind, text }: { readonly kind: ScalarKind; readonly tex
   const shown = show(kind, text, link);
   if (link === null) return shown;
   return (
-    <a href={link} target="_blank" rel="noreferrer" {...(scalarTypes[kind].shows === 'picture' && { title: text })}>
+    <a href={link} target="_blank" rel="noreferrer" {...(typesOnScreen[kind].shows === 'picture' && { title: text })}>
       {shown}
     </a>
   );
 }
 
 function show(kind: ScalarKind, text: string, link: string | null): ReactElement {
-  switch (scalarTypes[kind].shows) {
+  switch (typesOnScreen[kind].shows) {
     case 'picture':
       if (link === null) return <>{text}</>;
       return <img src={link} alt={text} loading="lazy" referrerPolicy="no-referrer" />;

@@ -9,7 +9,7 @@ import type {
 } from 'ag-grid-community';
 import type { ReactElement } from 'react';
 import { isArrayType, type ColumnType } from '../../../src/language/values/column-type.ts';
-import { scalarTypes, textOfType, titleOf, type Column } from '../tables/column-types.ts';
+import { typesOnScreen, textOfType, titleOf, type Column } from '../tables/column-types.ts';
 import { Cell } from './cell.tsx';
 import { ColumnMenu, opensMenu, type ColumnTask } from './column-menu.tsx';
 import { textOfCell } from './cell-text.ts';
@@ -100,7 +100,7 @@ function ColumnHead({
  */
 function editorOf(kind: ColumnType, { value: cell }: ICellEditorParams<GridRow>): CellEditorSelectorResult {
   const value = textOfCell(cell);
-  const editor = isArrayType(kind) ? 'lines' : scalarTypes[kind].editor;
+  const editor = isArrayType(kind) ? 'lines' : typesOnScreen[kind].editor;
   const isLong = value.length > shortTextMax || value.includes('\n');
   switch (editor === 'line' && isLong ? 'lines' : editor) {
     case 'choice':

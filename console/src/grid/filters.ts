@@ -1,7 +1,7 @@
 /** Translates the grid's filters and sorts for the service. */
 import type { AnyRow, Condition, SortKey } from '../../../clients/typescript/src/index.ts';
 import { isArrayType, type ColumnType, type ScalarKind } from '../../../src/language/values/column-type.ts';
-import { needOfType, scalarOf, scalarTypes, textOfType, titleOf, type Column } from '../tables/column-types.ts';
+import { needOfType, scalarOf, typesOnScreen, textOfType, titleOf, type Column } from '../tables/column-types.ts';
 import { exactJson } from './cell-text.ts';
 import { numberOfText } from '../ui/number-of-text.ts';
 import { isErrorOfType } from '../ui/describe-error.ts';
@@ -50,23 +50,24 @@ const order = (less: string, more: string): FilterOption[] => [
 const truth = [withoutInput('isTrue', 'Is true'), withoutInput('isFalse', 'Is false')];
 const has = [option('has', 'Has')];
 
-const optionsOf: Readonly<Record<(typeof scalarTypes)[ScalarKind]['filters'], readonly (FilterOption | 'empty')[]>> = {
-  texts: [...texts, ...equality],
-  numbers: [...equality, ...order('Less', 'More')],
-  moments: [...equality, ...order('Before', 'After')],
-  // The grid reports only changes, so no option may be chosen at first.
-  truth: ['empty', ...truth],
-  equality,
-};
+const optionsOf: Readonly<Record<(typeof typesOnScreen)[ScalarKind]['filters'], readonly (FilterOption | 'empty')[]>> =
+  {
+    texts: [...texts, ...equality],
+    numbers: [...equality, ...order('Less', 'More')],
+    moments: [...equality, ...order('Before', 'After')],
+    // The grid reports only changes, so no option may be chosen at first.
+    truth: ['empty', ...truth],
+    equality,
+  };
 
 /** The filter options of a column, by its type. */
 export function filterOptionsOf(type: ColumnType): readonly (FilterOption | 'empty')[] {
-  return [...(isArrayType(type) ? has : optionsOf[scalarTypes[type].filters]), ...emptiness];
+  return [...(isArrayType(type) ? has : optionsOf[typesOnScreen[type].filters]), ...emptiness];
 }
 
 /** Whether rows can be sorted by a column of this type. */
 export function isSortable(type: ColumnType): boolean {
-  return !isArrayType(type) && scalarTypes[type].isSortable;
+  return !isArrayType(type) && typesOnScreen[type].isSortable;
 }
 
 /**
@@ -175,7 +176,7 @@ function valueOf(type: ColumnType, text: string): unknown {
 
 /** Throws an Error for a text that is not a number, and for a number that would change. */
 function exactValueOf(scalar: ScalarKind, text: string): unknown {
-  switch (scalarTypes[scalar].reads) {
+  switch (typesOnScreen[scalar].reads) {
     case 'number':
       return text === '' ? text : numberOfText(text);
     case 'boolean':

@@ -36,7 +36,7 @@ const moment = { ...text, filters: 'moments' } as const;
 const address = { ...text, link: 'web' } as const;
 
 /** All scalar types, in the order of menus. */
-export const scalarTypes: Readonly<Record<ScalarKind, ScalarType>> = {
+export const typesOnScreen: Readonly<Record<ScalarKind, ScalarType>> = {
   string: { ...text, form: null },
   number: { ...text, form: { article: 'a', name: 'number', example: null }, reads: 'number', filters: 'numbers' },
   boolean: {
@@ -77,7 +77,7 @@ export const scalarTypes: Readonly<Record<ScalarKind, ScalarType>> = {
   },
 };
 
-const scalars = Object.keys(scalarTypes) as ScalarKind[];
+const scalars = Object.keys(typesOnScreen) as ScalarKind[];
 
 /** All types, in the order of menus. */
 export const columnTypes: readonly ColumnType[] = [...scalars, ...scalars.map(arrayOf)];
@@ -105,7 +105,7 @@ export function nameOfType(type: ColumnType): string {
 
 /** A phrase for what a value, or an item of a list, must be: `a date, such as 2024-03-01`. */
 export function needOfType(type: ColumnType): string {
-  const { form } = scalarTypes[scalarOf(type)];
+  const { form } = typesOnScreen[scalarOf(type)];
   if (form === null) return `a value of the type ${type}`;
   return `${form.article === null ? '' : `${form.article} `}${form.name}${form.example === null ? '' : `, such as ${form.example}`}`;
 }
