@@ -25,8 +25,8 @@ export const batchSequence: Sequence<Batch, TableStates, TableChange> = {
 };
 
 /**
- * Guards: table, suspension, If-Match, the columns that a filter read, cells. Decides the schema once, for all rows of
- * the batch together, as for the rows of any other request.
+ * Guards: table, suspension, If-Match, the columns that a filter read, cells. Decides the schema once for all rows of the
+ * batch, as if one request added them.
  */
 function openBatch(states: TableStates, event: Event<Batch>, at: LogPlace): Decision<TableChange> {
   const { data } = event;
@@ -111,8 +111,7 @@ function partsOf({ teamId, tableId, onSchemaError, limits, operations, profile: 
 /** Names the operation; by its row if a filter found that, because the client does not know the operations. */
 function refusalOf({ operations, foundAt }: Batch, { type, message }: Refusal, part: number): Refusal {
   const operation = operations[part]!;
-  if (foundAt === undefined || operation.op === 'add')
-    return { type, message: `operations[${part}]: ${message}` };
+  if (foundAt === undefined || operation.op === 'add') return { type, message: `operations[${part}]: ${message}` };
   const name = `row ${formatRowId(operation.row)}: `;
   return { type, message: message.startsWith(name) ? message : `${name}${message}` };
 }
