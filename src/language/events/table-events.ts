@@ -3,8 +3,20 @@ import type { SchemaErrorMode } from '../values/decide-schema.ts';
 import type { ColumnMisfits } from '../values/column-misfits.ts';
 import type { ColumnChanges, GivenColumn, GivenDisplayName } from '../values/table-schema.ts';
 import { unknownCost } from './cost-of-rows.ts';
-import { defineEvent, ifMatch, json, newTable, optional, profile, row, rows, table, team } from './define-event.ts';
-import type { Field } from './define-event.ts';
+import {
+  defineEvent,
+  ifMatch,
+  json,
+  newTable,
+  optional,
+  profile,
+  row,
+  rows,
+  table,
+  team,
+  version,
+  type Field,
+} from './define-event.ts';
 import type { RowLimits, TableLimits } from './limits.ts';
 import { costOfOperations, operationsFromWire, operationsToWire, type RowOperation } from './row-operations.ts';
 
@@ -154,6 +166,8 @@ export const tableBatchRequested = defineEvent({
     onSchemaError,
     limits: json<RowLimits>(),
     operations,
+    /** The version of the table at which a filter found the rows; absent: the client named them. */
+    foundAt: optional(version),
     /** Of the rows in the event's body: with nulls where a patch clears a column. */
     profile,
   },
