@@ -42,7 +42,8 @@ interface ScalarTraits {
   /** All wider scalar types but `json`, which is wider than every type. */
   readonly wider: readonly ScalarKind[];
   /**
-   * The text of a presented value by which the keys of rows compare it, as filters do. Keys have no `json`.
+   * A text that is equal for two presented values exactly if filters find them equal. Keys of rows are compared by it;
+   * they have no `json`.
    */
   readonly compared: (token: string) => string;
 }
@@ -72,7 +73,7 @@ export const scalarTraits: Readonly<Record<ScalarKind, ScalarTraits>> = {
     json: 'number',
     strings: 'none',
     wider: ['string'],
-    // There is one zero.
+    // -0 equals 0.
     compared: (token) => String((JSON.parse(token) as number) + 0),
   },
   boolean: { json: 'boolean', strings: 'none', wider: ['string'], compared: (token) => token },

@@ -1,12 +1,12 @@
 /**
- * The key of a row: the values of the columns by which rows of a table must differ, as filters compare them
- * (docs/spec/queries.md). Two rows have equal texts exactly if `eq` finds the values of all key columns equal.
+ * The key of a row: its values in the key columns of the table, as filters compare them (docs/spec/queries.md). The
+ * keys of two rows have equal texts exactly if `eq` finds the values of each key column equal.
  */
 import { scalarTraits, type ColumnType, type ScalarKind } from './column-type.ts';
 import { decodeString } from './json-text.ts';
 import { eachCell } from './row-text.ts';
 
-/** A column of a key, with the type that it has. */
+/** A column of a key, with its present type. */
 export interface KeyColumn {
   readonly id: string;
   /** A scalar type other than `json`. */
@@ -26,7 +26,7 @@ export type KeyReader = (body: string) => RowKey | null;
 export function keyReaderOf(columns: readonly KeyColumn[]): KeyReader {
   const places = new Map(columns.map(({ id }, place) => [id, place]));
   const compared = columns.map(({ type }) => scalarTraits[type as ScalarKind].compared);
-  /** By the key as it stands in rows: rows are much alike. */
+  /** Places by the column's key as rows spell it. Most rows spell it alike. */
   const known = new Map<string, number>();
   const placeOf = (slice: string): number => {
     let place = known.get(slice);
