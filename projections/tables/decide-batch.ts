@@ -25,8 +25,8 @@ export const batchSequence: Sequence<Batch, TableStates, TableChange> = {
 };
 
 /**
- * Guards: table, suspension, If-Match, the columns that a filter read, cells. Decides the schema once for all rows of the
- * batch, as if one request added them.
+ * Guards: table, suspension, If-Match, the columns that a filter read, cells. Decides the schema once for all rows of
+ * the batch, as if one request added them.
  */
 function openBatch(states: TableStates, event: Event<Batch>, at: LogPlace): Decision<TableChange> {
   const { data } = event;
