@@ -1,6 +1,14 @@
 /** Values under another type of their column (docs/decisions/0077). Values are JSON texts. */
 import { fitCell } from './cell-value.ts';
-import { isArrayType, itemKind, type ColumnType, type ScalarKind } from './column-type.ts';
+import {
+  arrayOf,
+  isArrayType,
+  isTextKind,
+  itemKind,
+  takesEveryString,
+  type ColumnType,
+  type ScalarKind,
+} from './column-type.ts';
 import { fitToken, widenToken } from './fit-value.ts';
 import { decodeString, elementsOf } from './json-text.ts';
 import { isAtMost } from './lattice.ts';
@@ -11,11 +19,12 @@ const bracket = 91;
 
 /** Whether every value of `from` fits `to`. Markdown is text, so every value that fits `string` fits it. */
 export function isSafe(from: ColumnType, to: ColumnType): boolean {
-  return isAtMost(from, withoutMarkdown(to));
+  return isAtMost(from, isArrayType(to) ? arrayOf(textOr(itemKind(to))) : textOr(to));
 }
 
-function withoutMarkdown(type: ColumnType): ColumnType {
-  return type === 'markdown' ? 'string' : type === 'array<markdown>' ? 'array<string>' : type;
+/** For every type of text: the widest one. */
+function textOr(kind: ScalarKind): ScalarKind {
+  return isTextKind(kind) ? 'string' : kind;
 }
 
 /**
@@ -52,7 +61,7 @@ function wrapped(item: string | undefined, token: string, to: ColumnType): strin
 function scalarAs(token: string, to: ScalarKind): string | undefined {
   if (token.charCodeAt(0) !== quote) return fitToken(token, to, false);
   // A text stays a text in columns of texts and of `json`. Any other type reads it like a cell.
-  return to === 'string' || to === 'markdown' || to === 'json' ? token : fitText(decodeString(token), to);
+  return takesEveryString(to) ? token : fitText(decodeString(token), to);
 }
 
 /** An empty text fits no type but text, and `fitCell` does not accept one. */
