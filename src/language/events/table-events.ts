@@ -22,6 +22,20 @@ const declaredKey: Field<readonly string[] | null> = {
   language: () => languageOfKeys,
 };
 
+/** An index into which the API has read the keys of all rows of the table. */
+interface PreparedKey {
+  /** The version of the table at which the rows were read. */
+  readonly version: bigint;
+  /** The number of the index. It is negative: those of other indexes are versions. */
+  readonly index: bigint;
+}
+
+const preparedKey: Field<PreparedKey | null> = {
+  toWire: (prepared) => prepared && { version: String(prepared.version), index: String(prepared.index) },
+  fromWire: (wire) => wire && { version: BigInt(wire.version), index: BigInt(wire.index) },
+  language: () => languageOfKeys,
+};
+
 /** What a change of columns does if cells do not fit a new type: it is refused, or they are empty from then on. */
 type MisfitMode = 'abort' | 'clear';
 
@@ -79,6 +93,11 @@ export const tablePatchRequested = defineEvent({
     columns: json<readonly GivenDisplayName[]>(),
     /** The IDs of the columns of its key; null: it has none; absent: unchanged. */
     key: optional(declaredKey),
+    /**
+     * Null: the rows were not read before. Absent if no key is declared; in the events of earlier versions, the decision
+     * reads all rows.
+     */
+    preparedKey: optional(preparedKey),
     /** Then `columns` is empty. */
     columnChanges: optional(columnChanges),
   },

@@ -23,11 +23,13 @@ import { identify, type RequestIdentity } from '../submit/request-identity.ts';
 import type { Submitter } from '../submit/submitter.ts';
 import { refusing, type Submission } from '../submit/turned-away.ts';
 import type { ColumnTrials } from './column-trials.ts';
+import type { KeyPreparation, KeyPreparations } from './key-preparations.ts';
 
 export interface PatchTableDependencies {
   readonly submitter: Submitter;
   readonly tables: Pick<TableQueries, 'target'>;
   readonly trials: ColumnTrials;
+  readonly preparations: KeyPreparations;
   readonly shares: Pick<Shares, 'bodies'>;
   readonly bodyBytesMax: number;
 }
@@ -147,24 +149,37 @@ async function tryOnly(
 }
 
 /**
- * Submits the request. If the table has too many rows for a decision, tries the rows first, and again whenever the
- * table has changed meanwhile.
+ * Submits the request. If the table has too many rows for a decision, reads the rows first, and again what others change
+ * meanwhile.
  */
 async function submit(
-  { submitter, trials }: PatchTableDependencies,
+  { submitter, trials, preparations }: PatchTableDependencies,
   identity: RequestIdentity,
   event: EventOf<'TablePatchRequested'>,
   gone: AbortSignal,
 ): Promise<Patched> {
+  const preparation = event.key ? preparations.begin(event) : null;
   let asked: Submission = event;
-  for (let trial = 0; trial <= trialsMax; trial += 1) {
-    const { result, etag } = await submitter.submit(event.teamId, identityOfTry(identity, trial), asked);
-    if (result.untried !== true) return { etag, misfits: result.misfits ?? [] };
-    asked = await triedEvent(trials, event, gone);
+  let isKnown = true;
+  try {
+    for (let trial = 0; trial <= trialsMax; trial += 1) {
+      isKnown = false;
+      const { result, etag } = await submitter.submit(event.teamId, identityOfTry(identity, trial), asked);
+      isKnown = true;
+      if (result.untried !== true) return { etag, misfits: result.misfits ?? [] };
+      asked =
+        preparation === null ? await triedEvent(trials, event, gone) : await preparedEvent(preparation, event, gone);
+    }
+  } catch (error) {
+    isKnown ||= error instanceof HttpError && error.type !== 'outcome_unknown';
+    throw error;
+  } finally {
+    // An event whose outcome is unknown may still take the index.
+    if (isKnown) await preparation?.end();
   }
   throw new HttpError(
     'service_unavailable',
-    `Others changed the table each time while its rows were tried. ${noEffect}`,
+    `Others changed the table each time while its rows were read. ${noEffect}`,
   );
 }
 
@@ -195,6 +210,17 @@ async function triedEvent(
   return { ...event, columnChanges: { ...changes, tried: { version, misfits } } };
 }
 
+/** The event with the index that has the keys of the rows, or its refusal. */
+async function preparedEvent(
+  preparation: KeyPreparation,
+  event: EventOf<'TablePatchRequested'>,
+  gone: AbortSignal,
+): Promise<Submission> {
+  const read = await untilGone(preparation.read(gone), gone);
+  if (read === null) return event;
+  return 'refusal' in read ? refusing(event.teamId, read.refusal) : { ...event, preparedKey: read.prepared };
+}
+
 function goneSignalOf(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
@@ -205,6 +231,6 @@ async function untilGone<T>(work: Promise<T>, gone: AbortSignal): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    throw gone.aborted ? new ClientGone('the rows of the table were tried') : error;
+    throw gone.aborted ? new ClientGone('the rows of the table were read') : error;
   }
 }
