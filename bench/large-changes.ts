@@ -55,8 +55,8 @@ async function run(
     signal,
   );
   const [loading, patching] = await createNeighbours(environment, target, 2, folder, signal);
-  const patcher = await Patcher.open(patching!, resources, signal);
   const table = await loadTable(loading!, rows);
+  const patcher = await Patcher.open(patching!, resources, signal);
   // Warm up. The JIT of a Kafka broker takes longer.
   await patcher.patchFor(log === 'kafka' ? 15 : 3);
   await settle([database]);

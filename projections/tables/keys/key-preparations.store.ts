@@ -153,29 +153,18 @@ export async function findPreparedHashes(
   return hashes;
 }
 
-const takeStatement: Statement = {
-  name: 'take_key_preparation',
-  text: `update key_preparations set is_taken = true where table_id = $1 and since = $2`,
-};
+const dropStatements: readonly Statement[] = [
+  {
+    name: 'take_key_preparation',
+    text: 'update key_preparations set is_taken = true where table_id = $1 and since = $2',
+  },
+  { name: 'keep_index_of_keys', text: 'delete from ended_keys where table_id = $1 and since = $2' },
+  { name: 'drop_prepared_keys', text: 'delete from row_keys where table_id = $1 and since = $2' },
+];
 
-/** Ends a preparation: its index is in use now. */
-export async function takePreparation(tx: Tx, { tableId, since }: KeyIndex): Promise<void> {
-  await tx.query(takeStatement, [tableId, since]);
-}
-
-const dropKeys: Statement = {
-  name: 'drop_prepared_keys',
-  text: 'delete from row_keys where table_id = $1 and since = $2',
-};
-const keepIndex: Statement = {
-  name: 'keep_index_of_keys',
-  text: 'delete from ended_keys where table_id = $1 and since = $2',
-};
-
-/** Empties an index whose preparation is of no use, so that the event can fill it. */
-export async function dropPreparation(tx: Tx, index: KeyIndex): Promise<void> {
-  await takePreparation(tx, index);
-  for (const statement of [keepIndex, dropKeys]) await tx.query(statement, [index.tableId, index.since]);
+/** Empties an index whose preparation is of no use. Sends all statements at once, so that the event can fill it then. */
+export async function dropPreparation(tx: Tx, { tableId, since }: KeyIndex): Promise<void> {
+  await Promise.all(dropStatements.map((statement) => tx.query(statement, [tableId, since])));
 }
 
 const endStatement: Statement = {
