@@ -38,10 +38,7 @@ const changes: readonly Change[] = [
   { what: 'clear misfits', query: '?onMisfit=clear', body: { columns: [{ id: 'website', type: 'number' }] } },
 ];
 
-async function run(
-  { log, rows, seconds: idleSeconds, writes }: Options,
-  surroundings: Surroundings,
-): Promise<void> {
+async function run({ log, rows, seconds: idleSeconds, writes }: Options, surroundings: Surroundings): Promise<void> {
   const { folder, resources, signal } = surroundings;
   const {
     databases: { service: database },

@@ -5,7 +5,7 @@
 import { expect, test } from '@jest/globals';
 import { CopyQueries } from '../../projections/tables/copies.queries.ts';
 import { models } from '../../projections/models.ts';
-import { KeyPreparations, type KeyPreparation } from '../../src/api/http/tables/key-preparations.ts';
+import { KeyPreparations, type KeyPreparation, type PreparedKey } from '../../src/api/http/tables/key-preparations.ts';
 import { removeGarbage } from '../../src/log/garbage.ts';
 import type { EventOf } from '../../src/language/events/event.ts';
 import type { RowAddress } from '../../src/language/events/row-id.ts';
@@ -48,17 +48,14 @@ const preparing = (table: Large): KeyPreparation => {
 };
 
 /** The index that has the keys of all rows now. */
-async function read(preparation: KeyPreparation): Promise<EventOf<'TablePatchRequested'>['preparedKey']> {
+async function read(preparation: KeyPreparation): Promise<PreparedKey | null> {
   const found = await preparation.read(new AbortController().signal);
   if (found === null || 'refusal' in found) throw new Error(JSON.stringify(found));
   return found.prepared;
 }
 
 /** Declares the key; resolves to the outcome, or to why it was refused. */
-async function declare(
-  table: Large,
-  preparedKey: EventOf<'TablePatchRequested'>['preparedKey'],
-): Promise<Outcome | string> {
+async function declare(table: Large, preparedKey: PreparedKey | null): Promise<Outcome | string> {
   try {
     const [outcome] = await table.team.project(1, [table.team.event({ ...declaring(table), preparedKey })]);
     return outcome!;

@@ -13,7 +13,15 @@ import type { TableSchema } from '../../../src/language/values/table-schema.ts';
 import type { LoadingTables } from '../load-tables.ts';
 import { presentRows } from '../read/read-rows.ts';
 import { presenterOfForm } from '../read/stored-body.ts';
-import { changesMax, countRows, findChangesSince, never, rowsMax, rowsReadAtMost, type RowSince } from '../rows-since.ts';
+import {
+  changesMax,
+  countRows,
+  findChangesSince,
+  never,
+  rowsMax,
+  rowsReadAtMost,
+  type RowSince,
+} from '../rows-since.ts';
 import type { Table } from '../table.ts';
 import type { TableStates } from '../tables.state.ts';
 import type { ChangesOfPrepared, HashEntry } from './key-changes.ts';
@@ -67,8 +75,7 @@ function declaredKey({ tables }: TableStates, { data }: Event): DeclaredKey | nu
 async function readKeys(loading: LoadingTables, declaring: DeclaredKey): Promise<FoundKeys> {
   const { tx } = loading;
   const { table, key, prepared } = declaring;
-  if (table.rows > keysMax)
-    return { refusal: tooManyRows(`a key is declared for a table of at most ${keysMax} rows`) };
+  if (table.rows > keysMax) return { refusal: tooManyRows(`a key is declared for a table of at most ${keysMax} rows`) };
   if (prepared === undefined) return readTable(loading, declaring);
   const changed = await changedRows(loading, declaring);
   if (changed === 'unread') return { unread: true };
@@ -212,4 +219,3 @@ async function readTable(
   }
   return { runs, extents: extents.map((extent) => extent.key) };
 }
-

@@ -81,12 +81,7 @@ export class KeyPreparation {
   #index: KeyIndex | null = null;
   #known: Known | null = null;
 
-  constructor(
-    database: Database,
-    queries: CopyQueries,
-    turns: FillTurns,
-    event: EventOf<'TablePatchRequested'>,
-  ) {
+  constructor(database: Database, queries: CopyQueries, turns: FillTurns, event: EventOf<'TablePatchRequested'>) {
     this.#database = database;
     this.#queries = queries;
     this.#turns = turns;

@@ -22,7 +22,7 @@ import type { App } from '../server/app-type.ts';
 import { identify, type RequestIdentity } from '../submit/request-identity.ts';
 import type { Submitter } from '../submit/submitter.ts';
 import { refusing, type Submission } from '../submit/turned-away.ts';
-import type { ColumnTrials } from './column-trials.ts';
+import type { ColumnTrial, ColumnTrials } from './column-trials.ts';
 import type { KeyPreparation, KeyPreparations } from './key-preparations.ts';
 
 export interface PatchTableDependencies {
@@ -142,7 +142,7 @@ async function tryOnly(
     throw new HttpError('request_validation_error', 'dryRun: a key cannot be tried. Send the key without it.');
   const { refusal } = await tables.target(event.teamId, event.tableId, event.ifMatch);
   if (refusal !== null) throw new HttpError(refusal.type, refusal.message);
-  const trial = await untilGone(trials.try(event, gone), gone);
+  const trial = await untilGone(trials.begin(event).try(gone), gone);
   if (trial === null) throw new HttpError('table_not_found', 'there is no such table');
   if ('refusal' in trial) throw new HttpError(trial.refusal.type, trial.refusal.message);
   return { etag: trial.version, misfits: trial.misfits };
@@ -159,6 +159,7 @@ async function submit(
   gone: AbortSignal,
 ): Promise<Patched> {
   const preparation = event.key ? preparations.begin(event) : null;
+  const columns = trials.begin(event);
   let asked: Submission = event;
   let isKnown = true;
   try {
@@ -168,7 +169,7 @@ async function submit(
       isKnown = true;
       if (result.untried !== true) return { etag, misfits: result.misfits ?? [] };
       asked =
-        preparation === null ? await triedEvent(trials, event, gone) : await preparedEvent(preparation, event, gone);
+        preparation === null ? await triedEvent(columns, event, gone) : await preparedEvent(preparation, event, gone);
     }
   } catch (error) {
     isKnown ||= error instanceof HttpError && error.type !== 'outcome_unknown';
@@ -197,11 +198,11 @@ function identityOfTry({ commandId, digest, ...identity }: RequestIdentity, tria
 
 /** The event with the result of a trial of the rows, or its refusal. */
 async function triedEvent(
-  trials: ColumnTrials,
+  columns: ColumnTrial,
   event: EventOf<'TablePatchRequested'>,
   gone: AbortSignal,
 ): Promise<Submission> {
-  const trial = await untilGone(trials.try(event, gone), gone);
+  const trial = await untilGone(columns.try(gone), gone);
   if (trial === null || 'refusal' in trial) return event;
   const { version, misfits, unsafe } = trial;
   const changes = event.columnChanges!;

@@ -182,6 +182,16 @@ export const eventSamples: { readonly [T in EventType]: readonly EventOf<T>[] } 
         tried: { version: 41n, misfits: [{ id: 'age', cells: 2, rowId: 'AAAAAAAAAAEAAAAAAAAAAA', value: '"n/a"' }] },
       },
     },
+    {
+      type: 'TablePatchRequested',
+      teamId,
+      tableId,
+      ifMatch: null,
+      name: null,
+      columns: [],
+      key: ['name', 'born'],
+      preparedKey: { version: 41n, index: -4242n },
+    },
   ],
   TableDeleteRequested: [
     { type: 'TableDeleteRequested', teamId, tableId, ifMatch: null },
