@@ -13,7 +13,15 @@ import { presentersOf } from '../../src/language/values/presentation.ts';
 import type { Tx } from '../../src/storage/database/pipelined-client.ts';
 import type { LoadingTables } from './load-tables.ts';
 import { presenterOfForm } from './read/stored-body.ts';
-import { changesMax, countRows, findRowsSince, never, rowsMax, rowsReadAtMost, type TriedRow } from './rows-since.ts';
+import {
+  changesMax,
+  countRowsSince,
+  findRowsSince,
+  never,
+  rowsMax,
+  rowsReadAtMost,
+  type TriedRow,
+} from './rows-since.ts';
 import type { Table } from './table.ts';
 
 /** Whether an event may need rows to be tried. */
@@ -54,7 +62,7 @@ async function rowsToTry(
   { tried: before }: RequestedColumnChanges,
 ): Promise<readonly TriedRow[] | null> {
   if (before?.version === version) return null;
-  const { rows: rowCount, added, changes } = await countRows(tx, { id, generation }, before?.version ?? never);
+  const { rows: rowCount, added, changes } = await countRowsSince(tx, { id, generation }, before?.version ?? never);
   // If the rows of that version fitted and the schema is still the same, only other rows must be tried.
   const areOthersFit = before !== null && before.misfits.length === 0 && schemaVersion <= before.version;
   const canSkip = areOthersFit && added <= rowsMax && changes <= changesMax;

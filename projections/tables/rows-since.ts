@@ -54,7 +54,7 @@ const selectCounts: Statement<RowCounts> = {
       ) few) as changes`,
 };
 
-export async function countRows(
+export async function countRowsSince(
   tx: Tx,
   { id, generation }: Pick<Table, 'id' | 'generation'>,
   version: bigint,
@@ -122,7 +122,7 @@ function selectRows(name: string, isWanted: string): Statement<RowSince> {
 const selectExisting = selectRows('select_rows_since', 'found.body is not null');
 const selectAll = selectRows('select_rows_and_deletions_since', 'true');
 
-/** The first `limit` rows that were added or changed since a version, in their order, without those that were deleted. */
+/** The first `limit` existing rows that were added or changed since a version, in the order of the table. */
 export async function findRowsSince(
   tx: Tx,
   { id, generation, widened }: Pick<Table, 'id' | 'generation' | 'widened'>,
@@ -133,7 +133,7 @@ export async function findRowsSince(
   return rows as readonly TriedRow[];
 }
 
-/** The same with deleted rows. */
+/** The same, with deleted rows. */
 export async function findChangesSince(
   tx: Tx,
   { id, generation, widened }: Pick<Table, 'id' | 'generation' | 'widened'>,

@@ -53,15 +53,15 @@ test.each<[unknown, string]>([
   [{ row: [{ a: 1 }] }, 'the body: must not have "row". Rows come in an array: send one row as [{...}]'],
   [{ a: 1 }, 'the body: must not have "a". Rows come in an array: send one row as [{...}]'],
   [{ rows: { a: 1 } }, 'rows: must be an array: send one row as [{...}]'],
-  [{ rows: [{ a: 1 }], more: 1 }, 'the body: Unrecognized key: "more"'],
+  [{ rows: [{ a: 1 }], more: 1 }, 'the body: there is no property "more"'],
   [{ rows: null }, 'rows: must be an array of rows. To add the rows of a stash, send only {"$stashID": ...}'],
   [{ rows: 'a' }, 'rows: must be an array of rows. To add the rows of a stash, send only {"$stashID": ...}'],
   [
     { rows: { $stashID: 'x' } },
     'rows: must be an array of rows. To add the rows of a stash, send only {"$stashID": ...}',
   ],
-  [{ $stashID: 'x', rows: [] }, 'the body: Unrecognized key: "$stashID"'],
-  [{ $stashID: 'x', more: 1 }, 'the body: Unrecognized key: "more"'],
+  [{ $stashID: 'x', rows: [] }, 'the body: there is no property "$stashID"'],
+  [{ $stashID: 'x', more: 1 }, 'the body: there is no property "more"'],
   [
     { $stashID: '_x' },
     '$stashID: must begin with a letter or digit and have at most 256 letters, digits, dashes and underscores',

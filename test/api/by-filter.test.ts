@@ -217,6 +217,36 @@ describe('an Idempotency-Key', () => {
     const again = await client().patch(pathOf(table, isX), { n: 'x' }, headers);
     expect([outcomeOf(again), again.text]).toEqual(['422 column_has_invalid_value', first.text]);
   });
+
+  test('has the first answer when the filter fits the columns no longer', async () => {
+    const table = await createTable(client(), rows, types);
+    const headers = { 'idempotency-key': `columns ${table.id}` };
+    const ask = (): Promise<Answer> =>
+      client().delete(pathOf(table, { column: 's', op: 'contains', value: 'x' }), headers);
+    const first = await ask();
+    expect(outcomeOf(first)).toBe('200');
+    await client().patch(`/tables/${table.id}?onMisfit=clear`, { columns: [{ id: 's', type: 'number' }] });
+    const without = await client().delete(pathOf(table, { column: 's', op: 'contains', value: 'x' }));
+    expect(outcomeOf(without)).toBe('400 request_validation_error');
+    const again = await ask();
+    expect([again.text, again.version, counts(again)]).toEqual([first.text, first.version, counts(first)]);
+  });
+
+  test('has the first refusal, which names the row', async () => {
+    const table = await createTable(client(), rows, types);
+    await client().patch(`/tables/${table.id}`, { key: ['n'] });
+    const headers = { 'idempotency-key': `key ${table.id}` };
+    const first = await client().patch(pathOf(table, isX), { n: 7 }, headers);
+    const [one, , third] = table.rowIds;
+    const message = `row ${third}: row ${one} has the same key, "n" = 7`;
+    expect([outcomeOf(first), first.json.error.message]).toEqual(['409 key_not_unique', message]);
+    await client().delete(`${table.path}/${one}`);
+    await client().post(table.path, [
+      { n: 8, s: 'x' },
+      { n: 9, s: 'x' },
+    ]);
+    expect((await client().patch(pathOf(table, isX), { n: 7 }, headers)).text).toBe(first.text);
+  });
 });
 
 test('a token for reading only may not change rows by a filter', async () => {
@@ -246,4 +276,17 @@ test('no change of somebody else is lost while rows are changed by a filter', as
   }
   expect(outcomes.every((outcome) => outcome === '200' || outcome === '412 precondition_failed')).toBe(true);
   expect(cellsOf(await client().rows(table.id))).toEqual(table.rowIds.map((_, at) => ({ n: 5, s: `single ${at}` })));
+});
+
+test('a deletion by filter that comes after a change of columns goes by the new columns', async () => {
+  for (let round = 0; round < 6; round += 1) {
+    const table = await createTable(client(), rows, types);
+    const [deleted, changed] = await Promise.all([
+      client().delete(pathOf(table, isX)),
+      client().patch(`/tables/${table.id}`, { remove: ['s'], add: [{ id: 's', type: 'string' }] }),
+    ]);
+    expect([outcomeOf(deleted), outcomeOf(changed)]).toEqual(['200', '200']);
+    const isBefore = deleted.version! < changed.version!;
+    expect(deleted.json.data.rowIDs).toEqual(isBefore ? [table.rowIds[0], table.rowIds[2]] : []);
+  }
 });

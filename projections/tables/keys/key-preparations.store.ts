@@ -162,7 +162,7 @@ const dropStatements: readonly Statement[] = [
   { name: 'drop_prepared_keys', text: 'delete from row_keys where table_id = $1 and since = $2' },
 ];
 
-/** Empties an index whose preparation is of no use. Sends all statements at once, so that the event can fill it then. */
+/** Empties an index whose preparation is useless. Sends all statements at once: the event fills the index next. */
 export async function dropPreparation(tx: Tx, { tableId, since }: KeyIndex): Promise<void> {
   await Promise.all(dropStatements.map((statement) => tx.query(statement, [tableId, since])));
 }

@@ -1,6 +1,6 @@
 /**
- * Reads the keys of all rows of a table whose key is declared, where the declaration stands in the log. If the table has
- * many rows, the API has read their keys into an index before (docs/decisions/0083), and only the rows that have changed
+ * Reads the keys of all rows of a table when the projector reaches the declaration of its key. If the table has many
+ * rows, the API has read their keys into an index before (docs/decisions/0083), and only the rows that have changed
  * since are read. If this read model lacks that index, as in a replay, all rows are read: the outcome is the same.
  */
 import type { Event } from '../../../src/language/events/event.ts';
@@ -15,7 +15,7 @@ import { presentRows } from '../read/read-rows.ts';
 import { presenterOfForm } from '../read/stored-body.ts';
 import {
   changesMax,
-  countRows,
+  countRowsSince,
   findChangesSince,
   never,
   rowsMax,
@@ -88,15 +88,15 @@ async function readKeys(loading: LoadingTables, declaring: DeclaredKey): Promise
 }
 
 /**
- * The rows that have changed since the keys were read; `all`: the table has so few rows that all are read; `unread`: too
- * many rows must be read. Depends on nothing but the event and the table.
+ * The rows that have changed since the keys were read. `all`: the table has so few rows that all are read. `unread`:
+ * too many rows have changed. Depends on the event and the table alone.
  */
 async function changedRows(
   { tx }: LoadingTables,
   { table, prepared }: DeclaredKey,
 ): Promise<readonly RowSince[] | 'all' | 'unread'> {
   const since = prepared?.version ?? never;
-  const counts = await countRows(tx, table, since);
+  const counts = await countRowsSince(tx, table, since);
   const most = rowsReadAtMost(table.rowBytesMax);
   if (counts.rows <= most) return 'all';
   if (!prepared || table.generation > since || table.widened > since) return 'unread';

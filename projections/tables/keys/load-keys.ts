@@ -1,4 +1,4 @@
-/** Loads the rows that have the keys in events. */
+/** Loads the rows that have the keys which events look up. */
 import { namedBy, tableOf } from '../../../src/language/events/event-names.ts';
 import type { Event, EventOf } from '../../../src/language/events/event.ts';
 import { applyPatch, presentersOf } from '../../../src/language/values/presentation.ts';
@@ -12,7 +12,7 @@ import { carriedRows, keysOfRows } from './keys-of-rows.ts';
 import { findHolders, type WantedKey } from './row-keys.store.ts';
 import { keyOf, type TableKey } from './table-key.ts';
 
-/** Loads the keys that the events look up as the states are now: earlier events may change what they look up. */
+/** Loads the keys that the events look up in the present states. Earlier events may change which keys these are. */
 export async function loadKeys({ tx, events, states, before }: LoadingTables): Promise<void> {
   const { keys } = states.tables;
   const wanted: WantedKey[] = [];
@@ -20,7 +20,7 @@ export async function loadKeys({ tx, events, states, before }: LoadingTables): P
     for (const key of missingKeys(states, event)) {
       const known = before?.tables.keys.find(key, key.text);
       if (known === undefined) wanted.push(key);
-      // Another event of the batch may look it up, too.
+      // Another event of the batch may have put the key already.
       else if (keys.find(key, key.text) === undefined) keys.put(key, key.text, known);
     }
   }
@@ -32,7 +32,7 @@ export async function loadKeys({ tx, events, states, before }: LoadingTables): P
   }
 }
 
-/** Whether a decision looks up a key that is not loaded, because an earlier event has changed what it looks up. */
+/** Whether a decision looks up a key that is not loaded, because an earlier event changed a row or the table's key. */
 export function lacksKeys(states: TableStates, event: Event): boolean {
   return missingKeys(states, event).length > 0;
 }
@@ -65,7 +65,7 @@ function lookedUp(
   return [...new Set(keysOfRows(event, source, key, schema).flatMap((rowKey) => rowKey?.text ?? []))];
 }
 
-/** The key that the row will have, unless the patch leaves it, or is refused because of its cells. */
+/** The key that the row will have; none if the patch does not change it, or is refused because of its cells. */
 function keysOfPatch(
   tables: TablesState,
   event: Event<EventOf<'RowPatchRequested'>>,
@@ -73,7 +73,7 @@ function keysOfPatch(
   schema: TableSchema,
   { columns }: TableKey,
 ): readonly string[] {
-  // Not the columns of its profile, which a part of a batch has none of.
+  // The columns come from the body: a part of a batch has no profile of its own.
   const patch = parseRow(Buffer.from(event.body()).toString());
   if (!patch.some(({ id }) => columns.some((column) => column.id === id))) return [];
   const row = tables.row(table, namedBy(event.data, 'row')!);

@@ -14,8 +14,8 @@ import {
   skipByteOrderMark,
 } from '../values/json-scanner.ts';
 import { MalformedBody, emptyBody, requireUtf8, unfinishedBody } from '../values/malformed-body.ts';
-import { defaultRowLimits } from './row-limits.ts';
-import type { RowReaderLimits } from './row-limits.ts';
+import { defaultReaderLimits } from './row-reader-limits.ts';
+import type { RowReaderLimits } from './row-reader-limits.ts';
 import { keyAt, keyPrefix, placeInRow } from './row-place.ts';
 import { longCellRefusal, noRemarks, type RowReader, type RowsEnd, type RowsRefusal } from './row-reader.ts';
 import { RowScanner } from './row-scanner.ts';
@@ -25,8 +25,8 @@ const sliceBytes = 64 * 1024;
 
 export interface JsonRowReaderOptions {
   /**
-   * `rows`: an array of rows. `envelope`: that, or an object with rows in its member `rows`. `lines`: NDJSON, with each
-   * row on a line of its own.
+   * `rows`: an array of rows. `envelope`: such an array, or an object with such an array in its member `rows`. `lines`:
+   * NDJSON, with each row on a line of its own.
    */
   readonly form: 'rows' | 'envelope' | 'lines';
   /** Column IDs whose order is already fixed: they come first in bodies. */
@@ -86,7 +86,7 @@ export class JsonRowReader implements RowReader {
     parseMember = parsePlainly,
   }: JsonRowReaderOptions) {
     this.#form = form;
-    this.#limits = { ...defaultRowLimits, ...limits };
+    this.#limits = { ...defaultReaderLimits, ...limits };
     this.#scanner = new RowScanner(columns, this.#limits, { dropsCells });
     this.#writer = new BlockWriter(this.#scanner, this.#limits, retainIds);
     this.#envelope = new EnvelopeReader(this.#scanner, this.#limits, parseMember);

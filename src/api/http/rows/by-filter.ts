@@ -16,7 +16,7 @@ import type { RowsRefusal } from '../../../language/formats/row-reader.ts';
 import { concatenateAll, emptyProfile } from '../../../language/values/build-profile.ts';
 import type { Refusal } from '../../../language/values/refusal.ts';
 import { findMatchingRows, queryErrors, type MatchingRow, type QueryDependencies } from '../answers/answer-query.ts';
-import { setDroppedCells, setOperationCounts } from '../answers/answer-write.ts';
+import { setDroppedCells, setOperationCounts } from '../answers/write-headers.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { encloseResult } from '../answers/result-json.ts';
 import { collectInPlace } from '../bodies/body-place.ts';
@@ -29,14 +29,15 @@ import { tableIdOf } from '../requests/table-path.ts';
 import { setVersion } from '../requests/versions.ts';
 import type { App } from '../server/app-type.ts';
 import { identify, identifyWithBody, type RequestIdentity } from '../submit/request-identity.ts';
+import type { Applied } from '../submit/submitter.ts';
 import { refusing } from '../submit/turned-away.ts';
 import { refusalOfNamed, type BatchDependencies } from './batch.ts';
 import { rowLinks } from './row.ts';
 
-/** How often the rows are read and changed, while others change them in between. */
+/** The most tries, each of which fails if others change the rows between its query and its batch. */
 const triesMax = 5;
 
-/** About the most bytes that the engine, and then the answer, say of each row. */
+/** About the most bytes for each row in the result of the engine, and then in the answer. */
 const bytesOfRow = 80;
 
 const dryRun = z
@@ -47,7 +48,10 @@ const dryRun = z
     description: 'Whether to answer with the rows, and change nothing.',
     jsonSchema: { type: 'string', enum: ['true', 'false'], default: 'false' },
   });
-const deleteQuery = z.strictObject({ filter: whichRows.filter, dryRun });
+const filter = whichRows.filter
+  .nonoptional({ error: 'required. {"and":[]} is met by all rows' })
+  .meta({ ...whichRows.filter.meta() });
+const deleteQuery = z.strictObject({ filter, dryRun });
 const patchQuery = deleteQuery.extend({ onSchemaError });
 
 const answers: Operation['answers'] = {
@@ -63,8 +67,8 @@ const answers: Operation['answers'] = {
 };
 const errors = [...queryErrors, 'precondition_failed'] as const;
 const ofAll =
-  'All of these rows, at most 10,000, or none. If somebody changes one of them meanwhile, they are read again; after ' +
-  'five such tries the answer is 412. `{"and":[]}` is met by all rows.';
+  'The request affects all of these rows, at most 10,000, or none. If somebody changes one of them meanwhile, the ' +
+  'service tries again; after five tries the answer is 412. All rows meet `{"and":[]}`.';
 
 const patchOperation: Operation = {
   operationId: 'updateRows',
@@ -87,7 +91,7 @@ const deleteOperation: Operation = {
 
 export type ByFilterDependencies = BatchDependencies & QueryDependencies;
 
-/** What is done to each row that meets a filter. */
+/** The request: which rows to change, and how. */
 interface Asked {
   readonly filter: unknown;
   readonly dryRun: boolean;
@@ -96,7 +100,7 @@ interface Asked {
   readonly onSchemaError: EventOf<'TableBatchRequested'>['onSchemaError'];
   /** The patch; null for a deletion. */
   readonly block: RowBlock | null;
-  /** Why no table takes the patch; null if nothing is known against it. */
+  /** Why every table would refuse the patch; null if a table may accept it. */
   readonly refusal: RowsRefusal | null;
 }
 
@@ -108,8 +112,7 @@ export function addByFilterRoutes(app: App, dependencies: ByFilterDependencies):
     path,
     { schema: { querystring: patchQuery }, config: { operation: patchOperation } },
     async (request, reply) => {
-      const { dryRun, onSchemaError } = request.query;
-      const filter = requireFilter(request.query.filter);
+      const { filter, dryRun, onSchemaError } = request.query;
       readMediaType(request, ['application/json']);
       const identity = identify(request);
       const bytes = await collectInPlace(shares.bodies, request, bodyBytesMax);
@@ -124,8 +127,7 @@ export function addByFilterRoutes(app: App, dependencies: ByFilterDependencies):
     path,
     { schema: { querystring: deleteQuery }, config: { operation: deleteOperation } },
     async (request, reply) => {
-      const { dryRun } = request.query;
-      const filter = requireFilter(request.query.filter);
+      const { filter, dryRun } = request.query;
       const identity = await identifyWithBody(request, bodyBytesMax);
       const asked = { filter, dryRun, identity, onSchemaError: 'abort', block: null, refusal: null } as const;
       return changeRows(reply, dependencies, { ...asked, op: 'delete' });
@@ -133,43 +135,56 @@ export function addByFilterRoutes(app: App, dependencies: ByFilterDependencies):
   );
 }
 
-function requireFilter(filter: unknown): unknown {
-  if (filter === undefined) throw new InvalidRequest('query.filter: it is missing. {"and":[]} is met by all rows');
-  return filter;
+/** Rows of a version of the table. */
+interface FoundRows {
+  readonly rows: readonly MatchingRow[];
+  readonly version: bigint;
 }
 
-/** Finds the rows and changes them; again if somebody else was faster. Throws HttpError. */
+/** Answers with the rows that the request changed, or would change. Throws HttpError. */
 async function changeRows(
   reply: FastifyReply,
   dependencies: ByFilterDependencies,
   asked: Asked,
 ): Promise<FastifyReply> {
-  const { submitter, rows: queries, rateLimits, shares } = dependencies;
+  const { submitter, rows: queries, shares } = dependencies;
   const { teamId } = reply.request.principal;
   await takeOutgoing(shares.outgoingBytes, teamId, operationsMax * bytesOfRow, reply);
-  for (let tries = 1; ; tries += 1) {
+  if (asked.dryRun) {
     const found = await findOrRefuse(reply, dependencies, asked);
-    if (asked.dryRun) {
-      if ('type' in found) throw new HttpError(found.type, found.message);
-      const rowIDs = found.rows.map(({ row }) => formatRowId(row));
-      return setVersion(reply, found.version).send({ data: { rowIDs } });
-    }
-    const rows = 'type' in found ? [] : found.rows;
-    if (tries === 1) rateLimits?.take('rows', teamId, rows.length);
-    const event = 'type' in found ? refusing(teamId, found) : eventOf(reply.request, dependencies, asked, rows);
-    const body = 'type' in found ? undefined : await repeated(asked.block, rows.length);
+    if ('type' in found) throw new HttpError(found.type, found.message);
+    return setVersion(reply, found.version).send({ data: { rowIDs: found.rows.map(({ row }) => formatRowId(row)) } });
+  }
+  const applied = await changeInTries(reply, dependencies, asked);
+  const { droppedCells, operations } = applied.result;
+  const data = await submitter.answering(applied, (result) =>
+    encloseResult('{"data":', result, '}', (range) => queries.retainedIds(range)),
+  );
+  setOperationCounts(setDroppedCells(reply, droppedCells), operations);
+  return setVersion(reply, applied.etag).type('application/json; charset=utf-8').send(data);
+}
+
+/** Finds the rows and changes them. If others changed one of them in between, tries again. Throws HttpError. */
+async function changeInTries(reply: FastifyReply, dependencies: ByFilterDependencies, asked: Asked): Promise<Applied> {
+  const { submitter } = dependencies;
+  const { teamId } = reply.request.principal;
+  let isCounted = false;
+  for (let tries = 1; ; tries += 1) {
     try {
-      const applied = await submitter.submit(teamId, identityOf(asked.identity, tries), event, body, rows.length);
-      const { droppedCells, operations } = applied.result;
-      const data = await submitter.answering(applied, (result) =>
-        encloseResult('{"data":', result, '}', (range) => queries.retainedIds(range)),
-      );
-      setOperationCounts(setDroppedCells(reply, droppedCells), operations);
-      return setVersion(reply, applied.etag).type('application/json; charset=utf-8').send(data);
+      // A repetition of the request has this outcome, whatever the table is now.
+      const earlier = await submitter.findEarlier(teamId, identityOf(asked.identity, tries));
+      if (earlier !== null) return earlier;
+      const found = await findOrRefuse(reply, dependencies, asked);
+      const rows = 'type' in found ? 0 : found.rows.length;
+      if (!isCounted) dependencies.rateLimits?.take('rows', teamId, rows);
+      isCounted = true;
+      const event = 'type' in found ? refusing(teamId, found) : eventOf(reply.request, dependencies, asked, found);
+      const identity = identityOf(asked.identity, tries);
+      return await submitter.submit(teamId, identity, event, await repeated(asked.block, rows), rows);
     } catch (error) {
-      if (!isOvertaken(error)) throw namingRow(error, rows);
+      if (!isOvertaken(error)) throw error;
       if (tries < triesMax) continue;
-      const message = `others changed rows that meet the filter, in each of ${triesMax} tries`;
+      const message = `others changed the columns, or rows that meet the filter, in each of ${triesMax} tries`;
       throw new HttpError('precondition_failed', message, {}, { cause: error });
     }
   }
@@ -181,8 +196,8 @@ function isOvertaken(error: unknown): error is HttpError {
 }
 
 /**
- * Each try is a command of its own. Under an Idempotency-Key, a repetition of the request repeats the tries, and finds
- * the outcome of each.
+ * Each try is a command of its own. If a client repeats the request with its Idempotency-Key, the service repeats the
+ * tries and finds the outcome of each.
  */
 function identityOf(identity: RequestIdentity, tries: number): RequestIdentity {
   const { commandId, digest } = identity;
@@ -194,7 +209,7 @@ function identityOf(identity: RequestIdentity, tries: number): RequestIdentity {
   };
 }
 
-/** Errors of queries that the committed state makes: under an Idempotency-Key they are recorded. */
+/** Errors of queries that follow from the committed state. With an Idempotency-Key, the log records them. */
 const recorded: ReadonlySet<string> = new Set<Refusal['type']>([
   'payment_required',
   'table_not_found',
@@ -207,7 +222,7 @@ async function findOrRefuse(
   reply: FastifyReply,
   dependencies: ByFilterDependencies,
   { filter, onSchemaError, block, refusal }: Asked,
-): Promise<{ readonly rows: readonly MatchingRow[]; readonly version: bigint } | Refusal> {
+): Promise<FoundRows | Refusal> {
   const { request } = reply;
   const tableId = tableIdOf(request);
   const target = await dependencies.tables.target(request.principal.teamId, tableId, null);
@@ -226,7 +241,7 @@ async function findOrRefuse(
     if (tooMuch)
       return {
         type: 'limit_exceeded',
-        message: `the patch is too long for ${length} rows: ${batchRowsBytesMax} bytes together`,
+        message: `the patch, repeated for ${length} rows, must not be longer than ${batchRowsBytesMax} bytes`,
       };
     const once = Array.from({ length }, () => 1);
     const longest = { rowBytesMax: target.rowBytesMax, patchBytesMax: 0 };
@@ -238,12 +253,12 @@ async function findOrRefuse(
   }
 }
 
-/** The batch that changes these rows, unless one of them has changed since. */
+/** The batch that changes these rows, unless one of them or the columns have changed since. */
 function eventOf(
   request: FastifyRequest,
   { limits }: ByFilterDependencies,
   { op, onSchemaError, block }: Asked,
-  rows: readonly MatchingRow[],
+  { rows, version }: FoundRows,
 ): EventOf<'TableBatchRequested'> {
   return {
     type: 'TableBatchRequested',
@@ -252,25 +267,15 @@ function eventOf(
     ifMatch: null,
     onSchemaError,
     limits,
-    operations: rows.map(({ row, version }) => ({ op, row, ifMatch: version })),
+    operations: rows.map(({ row, version: ifMatch }) => ({ op, row, ifMatch })),
+    foundAt: version,
     profile: block === null ? emptyProfile : concatenateAll(rows.map(() => block.profile)),
   };
 }
 
-/** The same patch for each of so many rows, as the body of an event. */
+/** The body of an event that has the same patch for each of `rows` rows. */
 async function repeated(block: RowBlock | null, rows: number): Promise<PackedBody | undefined> {
   if (block === null || rows === 0) return undefined;
   const line = Buffer.from(block.body).toString();
   return packBody(Buffer.from(`${line}\n`.repeat(rows - 1) + line));
-}
-
-/** The error with the ID of a row for the place of its operation, which the client does not know. */
-function namingRow(error: unknown, rows: readonly MatchingRow[]): unknown {
-  if (!(error instanceof HttpError)) return error;
-  const message = error.message.replace(/^operations\[(\d+)\](\.row\.)?/, (place, at: string, cell?: string) => {
-    if (cell !== undefined) return '';
-    const found = rows[Number(at)];
-    return found === undefined ? place : `row ${formatRowId(found.row)}`;
-  });
-  return new HttpError(error.type, message, error.headers, { cause: error });
 }

@@ -1,7 +1,7 @@
 /**
- * Reads the keys of a large table into an index, before the event that declares the key (docs/decisions/0083). The rows
- * are read in a snapshot, so nobody waits, and the thread is yielded every few milliseconds. If the event comes too late,
- * because others have changed too much meanwhile, only their changes are read again.
+ * Reads the keys of a large table into an index, before the event that declares the key (docs/decisions/0083). It reads
+ * a snapshot, so nobody waits, and yields the thread every few milliseconds. If others change too much before the event
+ * is decided, it reads their changes, and the request tries again.
  */
 import { randomBytes } from 'node:crypto';
 import type { CopyQueries } from '../../../../projections/tables/copies.queries.ts';

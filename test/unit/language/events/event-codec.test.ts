@@ -202,6 +202,7 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
       fc.oneof(plain({ op: fc.constant('add') }), plain({ op: fc.constantFrom('patch', 'delete'), row, ifMatch })),
       { maxLength: 5 },
     ),
+    foundAt: version,
     profile,
   },
 };
