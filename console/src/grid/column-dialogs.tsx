@@ -18,7 +18,7 @@ interface ColumnDialogProps {
   readonly onClose: () => void;
 }
 
-/** Does what somebody has chosen in the menu of a column. */
+/** The dialog for the task that a person has chosen in the menu of a column. */
 export function ColumnDialog(props: ColumnDialogProps): ReactElement {
   switch (props.task.kind) {
     case 'add':
@@ -32,7 +32,7 @@ export function ColumnDialog(props: ColumnDialogProps): ReactElement {
   }
 }
 
-/** A dialog with a form that changes a column: it closes once that is done, or says what is wrong. */
+/** A dialog whose form changes a column. It closes when that is done, or shows why the change failed. */
 function TaskDialog({
   dialog: { onChanged, onClose },
   title,
@@ -92,7 +92,7 @@ function AddDialog(props: ColumnDialogProps): ReactElement {
       <label>
         Type <TypeSelect value={type} onChange={setType} />
       </label>
-      <p>It is empty in all rows at first.</p>
+      <p>At first it is empty in all rows.</p>
     </TaskDialog>
   );
 }
@@ -117,13 +117,13 @@ function RenameDialog(props: ColumnDialogProps): ReactElement {
         Name <input name="title" autoFocus defaultValue={column.displayName} placeholder={column.id} maxLength={1024} />
       </label>
       <p>
-        Programs go on using its first name, <b>{column.id}</b>.
+        Programs still use its first name, <b>{column.id}</b>.
       </p>
     </TaskDialog>
   );
 }
 
-/** What a change of type would do, as of a version of the table. */
+/** The effect that a change of type would have at a version of the table. */
 interface Trial {
   readonly version: Version;
   /** Null: all values fit. */
@@ -152,7 +152,7 @@ function TypeDialog(props: ColumnDialogProps): ReactElement {
   async function change(): Promise<void> {
     const { version } = trial.data!;
     try {
-      // Nothing is emptied but what was shown.
+      // With `ifMatch`, the change empties only the cells that the dialog has counted.
       await table.columns.changeType(column.id, typeOfText(type), {
         onMisfit: misfits === null ? 'abort' : 'clear',
         ...(misfits === null ? {} : { ifMatch: version }),
@@ -160,9 +160,12 @@ function TypeDialog(props: ColumnDialogProps): ReactElement {
     } catch (error) {
       if (!isErrorOfType(error, 'precondition_failed', 'column_has_invalid_value')) throw error;
       await trial.refetch();
-      throw new Error('Somebody else has changed the table meanwhile. Look at it again: nothing was changed yet.', {
-        cause: error,
-      });
+      throw new Error(
+        'Somebody else has changed the table meanwhile. Nothing was changed. Check the number of values again.',
+        {
+          cause: error,
+        },
+      );
     }
   }
 
@@ -171,7 +174,7 @@ function TypeDialog(props: ColumnDialogProps): ReactElement {
       dialog={props}
       title={`Change the type of ${titleOf(column)}`}
       action={
-        misfits === null ? `Change to ${nameOfType(type)}` : `Change, and empty ${showCount(misfits.cells, 'cell')}`
+        misfits === null ? `Change to ${nameOfType(type)}` : `Change and empty ${showCount(misfits.cells, 'cell')}`
       }
       isDanger={misfits !== null}
       isReady={type !== before && trial.data !== undefined && !trial.isFetching}
@@ -182,9 +185,9 @@ function TypeDialog(props: ColumnDialogProps): ReactElement {
       </label>
       <p aria-live="polite">
         {type === before
-          ? `It is ${nameOfType(before)} now.`
+          ? `Its type is ${nameOfType(before)}.`
           : trial.isFetching
-            ? 'Looking at the values …'
+            ? 'Checking the values …'
             : trial.isError
               ? describeError(trial.error)
               : misfits === null
@@ -196,9 +199,10 @@ function TypeDialog(props: ColumnDialogProps): ReactElement {
 }
 
 function describeLoss({ cells, value }: ColumnMisfits, type: ColumnType): string {
-  const what = cells === 1 ? '1 value does' : `${showNumber(cells)} values do`;
-  const [lost, them] = cells === 1 ? ['It will be lost', 'it'] : ['They will be lost', 'them'];
-  return `${what} not fit ${nameOfType(type)}, such as ${value}. ${lost} for everybody. Changing the type back does not bring ${them} back.`;
+  const name = nameOfType(type);
+  return cells === 1
+    ? `1 value does not fit ${name}: ${value}. It will be lost for everybody. Changing the type back does not restore it.`
+    : `${showNumber(cells)} values do not fit ${name}, such as ${value}. They will be lost for everybody. Changing the type back does not restore them.`;
 }
 
 function RemoveDialog(props: ColumnDialogProps): ReactElement {
@@ -227,10 +231,14 @@ function RemoveDialog(props: ColumnDialogProps): ReactElement {
           ? describeError(count.error)
           : count.data === undefined
             ? 'Counting its values …'
-            : count.data === 0
-              ? 'It has no values.'
-              : `Its ${showCount(count.data, 'value')} will be lost for everybody. Adding the column again does not bring ${count.data === 1 ? 'it' : 'them'} back.`}
+            : describeValues(count.data)}
       </p>
     </TaskDialog>
   );
+}
+
+function describeValues(count: number): string {
+  if (count === 0) return 'It has no values.';
+  const them = count === 1 ? 'it' : 'them';
+  return `Its ${showCount(count, 'value')} will be lost for everybody. Adding the column again does not restore ${them}.`;
 }
