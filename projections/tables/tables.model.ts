@@ -29,7 +29,7 @@ import {
   upsertChanges,
 } from './extents.store.ts';
 import { KeyedRowQueries } from './keys/keyed-rows.queries.ts';
-import { lacksKeys, loadKeys } from './keys/load-keys.ts';
+import { lacksKeyed, loadKeys, loadUpserted } from './keys/load-keys.ts';
 import { loadKeyRuns } from './keys/load-key-runs.ts';
 import { EndedKeyEntity, RowKeyEntity } from './keys/row-key.entity.ts';
 import {
@@ -146,7 +146,7 @@ export const tables: Model<
   keysAtMost,
   load: loadTables,
   loadMore,
-  lacks: lacksKeys,
+  lacks: lacksKeyed,
   loadsMuch: (data) => triesRows(data) || declaresKey(data),
   // Rows are tried, and their keys are read, as they are stored.
   readsStored: ({ type }) => type === 'TablePatchRequested',
@@ -212,6 +212,7 @@ async function loadMore(loading: LoadingTables): Promise<void> {
   await loadRetainedIds(loading);
   await loadTrials(loading);
   await loadKeys(loading);
+  await loadUpserted(loading);
   await loadKeyRuns(loading);
 }
 
@@ -227,7 +228,8 @@ function keysAtMost(data: EventData): number {
 
 /** The present rows of a table. */
 function needs(data: EventData): string[] {
-  return data.type === 'TableOverwriteRequested' || namedBy(data, 'row') !== null ? [tableOf(data)!] : [];
+  const needsRows = data.type === 'TableOverwriteRequested' || (data.type === 'RowsAddRequested' && data.mode === 'upsert');
+  return needsRows || namedBy(data, 'row') !== null ? [tableOf(data)!] : [];
 }
 
 function makes(data: EventData): string[] {

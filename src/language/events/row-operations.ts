@@ -2,9 +2,11 @@
 import type { Profile } from '../values/profile.ts';
 import { formatRowId, parseRowId, type RowAddress } from './row-id.ts';
 
-/** One operation. The rows of adds and patches are in the body of their event, in the order of the operations. */
+/**
+ * One operation. The rows of adds, upserts and patches are in the body of their event, in the order of the operations.
+ */
 export type RowOperation =
-  | { readonly op: 'add' }
+  | { readonly op: 'add' | 'upsert' }
   | { readonly op: 'patch' | 'delete'; readonly row: RowAddress; readonly ifMatch: bigint | null };
 
 /** Whether the event's body holds a row for the operation. */
@@ -13,10 +15,15 @@ export function carriesRow({ op }: RowOperation): boolean {
 }
 
 /** What the work with an operation costs at most, besides its bytes (cost.ts): about half of a request for it alone. */
-const operationCost = 4_000;
+export const operationCost = 4_000;
 
 export function costOfOperations(operations: readonly RowOperation[]): number {
   return operations.length * operationCost;
+}
+
+/** Whether the operation names its row by its ID. */
+export function namesRow(operation: RowOperation): operation is Extract<RowOperation, { readonly row: RowAddress }> {
+  return 'row' in operation;
 }
 
 /** The operation with this number among those that carry a row. Throws if there are not so many. */
@@ -37,7 +44,7 @@ type WireOperation = readonly [op: RowOperation['op'], row?: string, ifMatch?: s
 
 export function operationsToWire(operations: readonly RowOperation[]): readonly WireOperation[] {
   return operations.map((operation): WireOperation => {
-    if (operation.op === 'add') return [operation.op];
+    if (!namesRow(operation)) return [operation.op];
     const { op, row, ifMatch } = operation;
     return ifMatch === null ? [op, formatRowId(row)] : [op, formatRowId(row), String(ifMatch)];
   });
@@ -46,7 +53,7 @@ export function operationsToWire(operations: readonly RowOperation[]): readonly 
 /** Throws for an operation that this version does not know, which must not be passed over. */
 export function operationsFromWire(wire: readonly WireOperation[]): readonly RowOperation[] {
   return wire.map(([op, row, ifMatch]): RowOperation => {
-    if (op === 'add') return { op };
+    if (op === 'add' || op === 'upsert') return { op };
     if (op !== 'patch' && op !== 'delete') throw new Error(`the unknown operation ${String(op)}`);
     return { op, row: parseRowId(row!)!, ifMatch: ifMatch === undefined ? null : BigInt(ifMatch) };
   });

@@ -3,10 +3,17 @@ import type { SchemaErrorMode } from '../values/decide-schema.ts';
 import type { ColumnMisfits } from '../values/column-misfits.ts';
 import type { ColumnChanges, GivenColumn, GivenDisplayName } from '../values/table-schema.ts';
 import { unknownCost } from './cost-of-rows.ts';
+import { costOfSource, profileIn } from './row-source.ts';
 import { defineEvent, ifMatch, json, newTable, optional, profile, row, rows, table, team } from './define-event.ts';
 import type { Field } from './define-event.ts';
 import type { RowLimits, TableLimits } from './limits.ts';
-import { costOfOperations, operationsFromWire, operationsToWire, type RowOperation } from './row-operations.ts';
+import {
+  costOfOperations,
+  operationCost,
+  operationsFromWire,
+  operationsToWire,
+  type RowOperation,
+} from './row-operations.ts';
 
 const onSchemaError = json<SchemaErrorMode>();
 
@@ -90,10 +97,24 @@ export const tableDeleteRequested = defineEvent({
   fields: { teamId: team, tableId: table, ifMatch },
 });
 
+/** Whether rows that exist, by the key of the table, are patched. */
+const addMode: Field<'upsert'> = { language: () => languageOfKeys };
+
 export const rowsAddRequested = defineEvent({
   type: 'RowsAddRequested',
   language: 1,
-  fields: { teamId: team, tableId: table, ifMatch, onSchemaError, limits: json<RowLimits>(), rows },
+  fields: {
+    teamId: team,
+    tableId: table,
+    ifMatch,
+    onSchemaError,
+    limits: json<RowLimits>(),
+    /** Absent: all rows are added. `upsert`: JSON rows keep their nulls, which empty cells. */
+    mode: optional(addMode),
+    rows,
+  },
+  cost: ({ mode, rows: source }) =>
+    costOfSource(source) + (mode === undefined ? 0 : (profileIn(source)?.rows ?? 0) * operationCost),
 });
 
 export const tableOverwriteRequested = defineEvent({

@@ -42,7 +42,7 @@ export interface TableRowWriteDependencies extends RowWriteDependencies {
 }
 
 /** Writes rows to the table of the path. Throws as `writeRows` does, and HttpError for a malformed `If-Match`. */
-export async function writeRowsToTable(
+export async function writeRowsToTable<Query extends TableRowsInput['query'] & DelimitedQuery>(
   request: FastifyRequest,
   reply: FastifyReply,
   dependencies: TableRowWriteDependencies,
@@ -51,10 +51,11 @@ export async function writeRowsToTable(
     command,
     ...options
   }: {
-    readonly query: TableRowsInput['query'] & DelimitedQuery;
+    readonly query: Query;
     /** Throws InvalidRequest. */
-    readonly command: (input: TableRowsInput) => ReturnType<RowsWrite['command']>;
+    readonly command: (input: TableRowsInput & { readonly query: Query }) => ReturnType<RowsWrite['command']>;
     readonly retainIds?: boolean;
+    readonly areUpserted?: boolean;
     readonly status: RowsWrite['status'];
   },
 ): Promise<FastifyReply> {
