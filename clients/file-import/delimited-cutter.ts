@@ -8,7 +8,7 @@ import {
 } from '../../src/language/formats/dialect.ts';
 import { RecordEnds } from '../../src/language/formats/record-ends.ts';
 import { RecordSplitter, firstMistake } from '../../src/language/formats/record-splitter.ts';
-import { defaultRowLimits } from '../../src/language/formats/row-limits.ts';
+import { defaultReaderLimits } from '../../src/language/formats/row-reader-limits.ts';
 import { SkippedLines } from '../../src/language/formats/skipped-lines.ts';
 import { ChunkBuilder, defaultChunkLimits, type Chunk, type ChunkLimits, type Cutter } from './chunk.ts';
 import { endOfSample, recogniseDelimiter } from './delimiter.ts';
@@ -21,7 +21,7 @@ const carriageReturn = 13;
 /** Ctrl-Z, the end of a text in CP/M and DOS. */
 const endOfFile = 0x1a;
 const byteOrderMark = Buffer.from('\ufeff');
-const { rowBytes: recordBytesMax, cellBytes: cellBytesMax } = defaultRowLimits;
+const { rowBytes: recordBytesMax, cellBytes: cellBytesMax } = defaultReaderLimits;
 
 export interface DelimitedCutterOptions {
   /** The delimiter of the media type. CSV may have another one, which is detected. */

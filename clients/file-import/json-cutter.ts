@@ -15,7 +15,7 @@ import {
   quote,
   skipByteOrderMark,
 } from '../../src/language/values/json-scanner.ts';
-import { defaultRowLimits } from '../../src/language/formats/row-limits.ts';
+import { defaultReaderLimits } from '../../src/language/formats/row-reader-limits.ts';
 import { keyAt, keyPrefix } from '../../src/language/formats/row-place.ts';
 import { RowScanner } from '../../src/language/formats/row-scanner.ts';
 import { valueEndInBytes } from '../../src/language/values/json-bytes.ts';
@@ -56,7 +56,7 @@ export class JsonCutter implements Cutter {
   #rowsKey: string | null = null;
   /** Whether the array of rows is a member of an object. */
   #isWithin = false;
-  readonly #scanner = new RowScanner([], defaultRowLimits);
+  readonly #scanner = new RowScanner([], defaultReaderLimits);
   readonly #unread = new UnreadBytes();
   readonly #chunk: ChunkBuilder;
   #state: State = 'beginning';
@@ -129,7 +129,7 @@ export class JsonCutter implements Cutter {
       if (error instanceof UnfinishedText) {
         const unread = this.#unread.end - this.#unread.position;
         // Double the minimum, so that the work stays linear in the size of the file.
-        const bytesMax = this.#state === 'member' ? memberBytesMax : defaultRowLimits.rowBytes;
+        const bytesMax = this.#state === 'member' ? memberBytesMax : defaultReaderLimits.rowBytes;
         this.#unreadMin = Math.min(2 * unread, bytesMax + 1);
         if (this.#state === 'member' && unread > memberBytesMax)
           throw new MalformedFile(
@@ -217,7 +217,7 @@ export class JsonCutter implements Cutter {
     const text = bytes.subarray(0, end);
     const after = this.#scanner.space(valueEndInBytes(text, start));
     if (after < end) this.#goOn(start, 'line');
-    else if (end - start > defaultRowLimits.rowBytes) this.#goIntoObject();
+    else if (end - start > defaultReaderLimits.rowBytes) this.#goIntoObject();
     else throw new UnfinishedText();
   }
 
@@ -273,7 +273,7 @@ export class JsonCutter implements Cutter {
     unread.requireUtf8(start, end);
     const { longCell } = this.#scanner.row;
     if (longCell !== -1 && this.#refusesLongCells)
-      throw new RefusedText(longCell, `a value must not be longer than ${defaultRowLimits.cellBytes} bytes`);
+      throw new RefusedText(longCell, `a value must not be longer than ${defaultReaderLimits.cellBytes} bytes`);
     const chunk = this.#chunk;
     // Plus the comma before it, and the closing bracket.
     if (chunk.isFull(end - start + 2)) this.#closeChunk();

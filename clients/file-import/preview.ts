@@ -5,7 +5,7 @@
 import type { RowBlock } from '../../src/language/formats/block-writer.ts';
 import { leftOut } from '../../src/language/formats/delimited-header.ts';
 import type { DelimitedForm } from '../../src/language/formats/delimited-form.ts';
-import { defaultRowLimits } from '../../src/language/formats/row-limits.ts';
+import { defaultReaderLimits } from '../../src/language/formats/row-reader-limits.ts';
 import { placeInRow } from '../../src/language/formats/row-place.ts';
 import { TextCells, type TextColumn } from '../../src/language/formats/text-cells.ts';
 import { concatenateAll } from '../../src/language/values/build-profile.ts';
@@ -111,7 +111,7 @@ function readTable(
     profile: concatenateAll(blocks.map(({ profile }) => profile)),
     mode,
     version: 0n,
-    columnsMax: defaultRowLimits.columns,
+    columnsMax: defaultReaderLimits.columns,
     place: ({ row }, columnId) => placeInRow(row, columnId),
   });
   if ('refusal' in decided) throw malformedRow(decided.refusal.message, lineOf(decided.refusal.message));

@@ -2,7 +2,7 @@
  * Finds the types that the service would infer from a whole file, and the cells that make a column text. It reads the
  * file with the service's own code.
  */
-import { defaultRowLimits } from '../../src/language/formats/row-limits.ts';
+import { defaultReaderLimits } from '../../src/language/formats/row-reader-limits.ts';
 import { placeInRow } from '../../src/language/formats/row-place.ts';
 import { TextCells, type TextColumn } from '../../src/language/formats/text-cells.ts';
 import { ProfileChain } from '../../src/language/values/build-profile.ts';
@@ -60,7 +60,7 @@ export async function readTypes(
     profile: profiles.build(),
     mode: onSchemaError,
     version: 0n,
-    columnsMax: defaultRowLimits.columns,
+    columnsMax: defaultReaderLimits.columns,
     place: ({ row }, columnId) => {
       line = places.lineOf(row);
       return placeInRow(row, columnId);

@@ -23,8 +23,8 @@ export const batchSequence: Sequence<Batch, TableStates, TableChange> = {
 };
 
 /**
- * Guards: table, suspension, If-Match, cells. Decides the schema once, for all rows of the batch together, as for the
- * rows of any other request.
+ * Guards: table, suspension, If-Match, cells. Decides the schema once for all rows of the batch, as if one request
+ * added them.
  */
 function openBatch(states: TableStates, event: Event<Batch>, at: LogPlace): Decision<TableChange> {
   const { data } = event;

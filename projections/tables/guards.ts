@@ -1,8 +1,9 @@
 /**
- * The first guards of every request on a table: the table, its team's suspension, If-Match (docs/spec/decisions.md 2).
+ * Guards of requests on tables (docs/spec/decisions.md 2): the table, its team's suspension, If-Match, and the room for
+ * rows.
  */
 import type { EventData, EventOf } from '../../src/language/events/event.ts';
-import type { TableLimits } from '../../src/language/events/limits.ts';
+import type { RowLimits, TableLimits } from '../../src/language/events/limits.ts';
 import type { Refusal } from '../../src/language/values/refusal.ts';
 import { checkGivenSchema, decideSchema } from '../../src/language/values/decide-schema.ts';
 import type { Profile } from '../../src/language/values/profile.ts';
@@ -83,6 +84,16 @@ export function isRefusedWithoutRows(states: TableStates, data: EventData): bool
   )
     return false;
   return 'refused' in unchangedTable(states, data, { gaps: [] });
+}
+
+/** Refuses rows that the table has no room for: `more` of them. */
+export function fullTable(
+  { rows }: Pick<Table, 'rows'>,
+  more: number,
+  { rowsPerTableMax }: Pick<RowLimits, 'rowsPerTableMax'>,
+): Refusal | null {
+  if (rows + more <= rowsPerTableMax) return null;
+  return { type: 'limit_exceeded', message: `the table would hold more than ${rowsPerTableMax} rows` };
 }
 
 type RowsRequest = EventOf<

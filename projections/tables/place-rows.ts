@@ -19,6 +19,7 @@ import type { EventRowIds } from '../segments/row-ids-of-event.ts';
 import { stashedRows } from '../stashes/stashed-rows.ts';
 import { exceededQuota } from '../teams/guards.ts';
 import type { Team } from '../teams/team.ts';
+import { fullTable } from './guards.ts';
 import { keysOfNewRows } from './keys/keys-of-placed-rows.ts';
 import { fixedColumns } from './keys/table-key.ts';
 import { retainedPlacesOf } from './retained-places.ts';
@@ -112,12 +113,8 @@ export function placeRows(
     const refusal = checkColumnCount(decided.schema.columns.length, limits.columnsMax);
     if (refusal !== null) return { refusal };
   }
-  if (request.table.rows + profile.rows > limits.rowsPerTableMax) {
-    const message = `the table would hold more than ${limits.rowsPerTableMax} rows`;
-    return { refusal: { type: 'limit_exceeded', message } };
-  }
-  const tooMany = exceededQuota(team, 'rows', profile.rows);
-  if (tooMany !== null) return { refusal: tooMany };
+  const full = fullTable(request.table, profile.rows, limits) ?? exceededQuota(team, 'rows', profile.rows);
+  if (full !== null) return { refusal: full };
 
   const isNewSchema = givesSchema || decided.changed;
   const schemaVersion = isNewSchema ? at.version : request.table.schemaVersion;

@@ -312,12 +312,12 @@ const settings = z.object({
   DISK_FREE_MIN: byteSize()
     .default(2 ** 30)
     .describe(
-      'The minimum free space on the disks of `DATA_DIR` and `FILES_DIR`, in bytes or with a unit (`500MB`, `1GiB`). If less is free, the service answers large bodies, chunks and uploads with 503. If the disk of the embedded Postgres has less than a quarter of it free, the service answers all writes except deletions with 503. If there are other teams, a team may take in a day no more of a disk than is free above that quarter. 0: the service refuses nothing. See [limits.md](limits.md).',
+      'The minimum free space on the disks of `DATA_DIR` and `FILES_DIR`, in bytes or with a unit (`500MB`, `1GiB`). If less is free, the service answers large bodies, chunks and uploads with 503. If the disk of the embedded Postgres has less than a quarter of it free, the service answers all writes except deletions with 503. If there are several teams, each may take in a day at most as much of a disk as is free above that quarter. 0: the service refuses nothing. See [limits.md](limits.md).',
     ),
   CONNECTIONS_MAX: wholeNumber(1)
     .default(10_000)
     .describe(
-      'The maximum number of open client connections. When a further one opens, the service closes the oldest idle connection of the client address that holds most. If that has no idle one, it closes the new connection.',
+      'The maximum number of open client connections. When a further one opens, the service closes the oldest idle connection of the client address that holds most. If that address has no idle connection, the service closes the new one.',
     ),
   CONNECTIONS_PER_ADDRESS_MAX: wholeNumber(1)
     .optional()
@@ -365,7 +365,7 @@ const settings = z.object({
   STANDSTILL_MAX_MS: wholeNumber(0, timerMsMax)
     .default(120_000)
     .describe(
-      'How long a partition may stand still in this process, without another reason that `/readyz` names, before the process ends itself with exit code 1, in milliseconds. `/readyz` answers 503 after a quarter of that time, and after 30 s at the latest. 0: the process never ends itself. See [operations.md](../operate/operations.md#a-process-stands-still).',
+      'How long a partition may stand still in this process before the process ends itself with exit code 1, in milliseconds. Time for which `/readyz` names another reason does not count. `/readyz` answers 503 after a quarter of that time, and after 30 s at the latest. 0: the process never ends itself. See [operations.md](../operate/operations.md#a-process-stands-still).',
     ),
   ASYNC_WAIT_MS: wholeNumber(0, timerMsMax)
     .default(1000)

@@ -5,7 +5,7 @@
  */
 import type { Logger } from 'pino';
 import type { EventLog, Standstill } from '../log/event-log.ts';
-import { withScrapeTimeout } from '../operations/metrics/in-time.ts';
+import { withScrapeTimeout } from '../operations/metrics/scrape-timeout.ts';
 
 /** The longest interval between checks, in milliseconds. */
 const lookInterval = 1000;

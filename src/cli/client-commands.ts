@@ -1,12 +1,10 @@
-/**
- * `tablog tables`, `tablog columns`, `tablog import`, `tablog export`, `tablog query`, `tablog sql` and `tablog types`:
- * clients of a running service, local or remote.
- */
+/** The commands that are clients of a running service, local or remote: `tablog import`, `tablog query` and others. */
 import { Option, type Command } from 'commander';
 import { textFormats } from '../../clients/file-import/file-format.ts';
 import { skipLinesMax } from '../language/formats/delimited-form.ts';
 import type { ColumnType } from '../language/values/column-type.ts';
 import { dateFormats } from '../language/values/date-format.ts';
+import { addChangeCommands, whereOption } from './change/change-commands.ts';
 import type { ClientFlags } from './client/client-settings.ts';
 import { withClientOptions } from './client/open-client.ts';
 import { wholeNumber, withRequiredOption } from './console.ts';
@@ -45,7 +43,7 @@ export function addClientCommands(program: Command): void {
     importing,
     '--table <name|id>',
     'the table to add the rows to; created if no table has that name',
-    ({ showTypes }) => showTypes === undefined,
+    { isNeeded: ({ showTypes }) => showTypes === undefined },
   )
     .addOption(
       new Option('--create', 'create a new table, even if one has that name').conflicts(['overwrite', 'ifMatch']),
@@ -137,7 +135,12 @@ export function addClientCommands(program: Command): void {
   const querying = withClientOptions(program.command('query'))
     .description('write the rows of a table that match a filter, or groups of them')
     .argument('<table>', 'its name or ID')
-    .option('--filter <json>', 'a condition, such as {"column":"age","op":"gte","value":18}', parseFilter)
+    .addOption(
+      new Option('--filter <json>', 'a condition, such as {"column":"age","op":"gte","value":18}')
+        .argParser(parseFilter)
+        .conflicts('where'),
+    )
+    .option(...whereOption)
     .option(
       '--sort <columns>',
       'columns, separated by commas; a minus before a column sorts in descending order',
@@ -155,6 +158,7 @@ export function addClientCommands(program: Command): void {
     const { runQuery } = await import('./query/query-command.ts');
     await runQuery(table, flags);
   });
+  addChangeCommands(program);
   const inSql = withClientOptions(program.command('sql'))
     .description('run a SELECT over the tables of the team and write its rows')
     .argument('<select>', 'the SELECT; it uses names or IDs of tables')

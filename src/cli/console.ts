@@ -31,9 +31,17 @@ export function withRequiredOption(
   command: Command,
   flags: string,
   description: string,
-  isNeeded: (values: OptionValues) => boolean = () => true,
+  {
+    parse,
+    isNeeded = () => true,
+  }: {
+    /** Parses the value, and gets the one before if the option is repeated. */
+    readonly parse?: (text: string, before: never) => unknown;
+    readonly isNeeded?: (values: OptionValues) => boolean;
+  } = {},
 ): Command {
   const option = new Option(flags, description);
+  if (parse !== undefined) option.argParser(parse as (text: string, before: unknown) => unknown);
   return command.addOption(option).hook('preAction', () => {
     if (command.getOptionValue(option.attributeName()) === undefined && isNeeded(command.opts()))
       command.error(`error: required option '${flags}' not specified`);

@@ -306,7 +306,7 @@ test('a batch may name only so many rows of a table with long ones', async () =>
   const answer = await send(table, operations);
   expect([outcomeOf(answer), answer.json.error.message]).toEqual([
     '400 limit_exceeded',
-    expect.stringMatching(/^1000 rows would be patched or deleted at once: /),
+    expect.stringMatching(/^the request patches or deletes 1000 rows; /),
   ]);
   expect(outcomeOf(await send(table, operations.slice(0, 100)))).toBe('200');
 });

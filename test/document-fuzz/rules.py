@@ -26,11 +26,13 @@ RULES = [
 RULES += [
     Rule(reason, "request_validation_error", message)
     for message, reason in {
-        r"^(query\.)?continuation: it is invalid": "A continuation is opaque: only those that a page gave are valid.",
-        r"^name: it (is missing|stands in the query and in the body)": "The name of a table stands in the query or in the body.",
+        r"^(query\.)?continuation: no page of .* has returned this continuation": "A continuation is opaque: only those that a page gave are valid.",
+        r"^name: (required$|given in the query and in the body)": "The name of a table stands in the query or in the body.",
         r"\$rowID: .* is the ID of no row": "A row keeps its identity only if the table ever had it.",
+        r"^dryRun: a key cannot be tried": "The declaration of a key reads all rows.",
+        r"^key: columns are changed in the same request": "A key is declared in a request of its own.",
         r"^expires: that time has passed": "A token expires in the future.",
-        r"^The header of the request is too large": "The head of a request has a limit in bytes, over all of it.",
+        r"^The headers of the request are too large": "The head of a request has a limit in bytes, over all of it.",
         r"must be nested at most|must have at most 100 conditions": "A condition has limits over all of its parts.",
         r"has no meaning with groupBy|must be a column of groupBy|the answer would have .* twice": "What a query of groups may name depends on the groups.",
         r"must have at most [0-9]+ bytes": "The document has the limits of texts in characters, because JSON Schema cannot count bytes.",

@@ -1,5 +1,5 @@
 /** Reads the rows of a sheet, with a text for each cell. */
-import { defaultRowLimits } from '../../../src/language/formats/row-limits.ts';
+import { defaultReaderLimits } from '../../../src/language/formats/row-reader-limits.ts';
 import { MalformedFile } from '../malformed-file.ts';
 import type { Archive } from './archive.ts';
 import { momentText } from './moments.ts';
@@ -24,7 +24,7 @@ export interface CellError {
 /** Maximum of rows in a sheet (https://support.microsoft.com/office/1672b34d-7043-467e-8e27-269d656771c3). */
 const rowsMax = 1_048_576;
 /** A sheet may have 16,384 columns. The service takes fewer. */
-const { columns: columnsMax, rowBytes: rowBytesMax } = defaultRowLimits;
+const { columns: columnsMax, rowBytes: rowBytesMax } = defaultReaderLimits;
 
 /** A double as XML Schema spells it. JavaScript accepts other spellings, such as `0x10`. */
 const numberPattern = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;

@@ -3,7 +3,7 @@
  * exact numbers.
  */
 import type { DelimitedForm } from '../../../src/language/formats/delimited-form.ts';
-import { defaultRowLimits } from '../../../src/language/formats/row-limits.ts';
+import { defaultReaderLimits } from '../../../src/language/formats/row-reader-limits.ts';
 import {
   ChunkBuilder,
   defaultChunkLimits,
@@ -23,7 +23,7 @@ import type { CellError, SheetRow } from './read-sheet.ts';
 /** Maximum size of a workbook: its packed bytes are in memory while it is read. */
 const workbookBytesMax = 256 * 2 ** 20;
 
-const { rowBytes: recordBytesMax, cellBytes: cellBytesMax } = defaultRowLimits;
+const { rowBytes: recordBytesMax, cellBytes: cellBytesMax } = defaultReaderLimits;
 
 /** Maximum of sheets that a message names. */
 const sheetsShown = 20;

@@ -104,7 +104,7 @@ export interface paths {
         post: operations["addRows"];
         /**
          * Delete the rows that meet a filter
-         * @description All of these rows, at most 10,000, or none. If somebody changes one of them meanwhile, they are read again; after five such tries the answer is 412. `{"and":[]}` is met by all rows.
+         * @description The request affects all of these rows, at most 10,000, or none. If somebody changes one of them meanwhile, the service tries again; after five tries the answer is 412. All rows meet `{"and":[]}`.
          */
         delete: operations["deleteRows"];
         options?: never;
@@ -115,7 +115,7 @@ export interface paths {
         head: operations["getRowsVersion"];
         /**
          * Update the rows that meet a filter
-         * @description Sets the columns that the body names; null empties one. All of these rows, at most 10,000, or none. If somebody changes one of them meanwhile, they are read again; after five such tries the answer is 412. `{"and":[]}` is met by all rows.
+         * @description Sets the columns that the body names; null empties one. The request affects all of these rows, at most 10,000, or none. If somebody changes one of them meanwhile, the service tries again; after five tries the answer is 412. All rows meet `{"and":[]}`.
          */
         patch: operations["updateRows"];
         trace?: never;
@@ -131,7 +131,7 @@ export interface paths {
         put?: never;
         /**
          * Change rows in a batch
-         * @description Adds, patches and deletes rows in one step, and gives one version: either every operation takes effect, in order, or none does. An operation sees what the operations before it did. The message of an error begins with the place, like `operations[3].row.age`. An `ifMatch` guards one row, `If-Match` the whole table.
+         * @description Adds, patches and deletes rows in one step, with one version: either every operation takes effect, in order, or none does. An operation sees what the operations before it did. The message of an error begins with the place, like `operations[3].row.age`. An `ifMatch` guards one row, `If-Match` the whole table.
          */
         post: operations["changeRows"];
         delete?: never;
@@ -1718,7 +1718,7 @@ export interface components {
                 };
             };
         };
-        /** @description `precondition_failed`: The row or the table has changed since the version in `If-Match`. */
+        /** @description `precondition_failed`: The row or the table has changed since the version in `If-Match`, or in `ifMatch` of an operation of a batch. Or others changed rows that a change by filter found, during each of its tries. */
         "412.precondition_failed": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -3224,9 +3224,9 @@ export interface operations {
     };
     deleteRows: {
         parameters: {
-            query?: {
+            query: {
                 /** @description The condition that rows must meet, in JSON. */
-                filter?: string;
+                filter: string;
                 /** @description Whether to answer with the rows, and change nothing. */
                 dryRun?: "true" | "false";
             };
@@ -3334,9 +3334,9 @@ export interface operations {
     };
     updateRows: {
         parameters: {
-            query?: {
+            query: {
                 /** @description The condition that rows must meet, in JSON. */
-                filter?: string;
+                filter: string;
                 /** @description Whether to answer with the rows, and change nothing. */
                 dryRun?: "true" | "false";
                 /** @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit. */
@@ -3455,7 +3455,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description All operations took effect. The IDs are those of their rows, one for each, in their order. */
+            /** @description All operations took effect. `rowIDs` has the ID of a row for each operation, in order. */
             200: {
                 headers: {
                     ETag: components["headers"]["ETag"];

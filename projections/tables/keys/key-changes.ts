@@ -1,32 +1,32 @@
-/** The changes of the keys of rows. */
+/** Changes of the keys of rows. */
 import type { KeyRuns } from './key-runs.ts';
 
 /** The row that has a key. */
 export interface KeyHolder {
-  /** The local key of its extent, and its index there. */
+  /** The local key of the row's extent, and the row's index in it. */
   readonly extent: bigint;
   readonly index: number;
   readonly rowId: string;
 }
 
-/** The index of a key: of a table, since the version of the event that began it. */
+/** The index of the key of a table. `since` is the version of the event that began the index. */
 export interface KeyIndex {
   readonly tableId: string;
   readonly since: bigint;
 }
 
-/** Rows of a table have lost keys, and then others have got keys. Keys are texts of `RowKey`. */
+/** Rows of a table gave up the keys `freed`, and then rows took the keys `taken`. A key is the text of a `RowKey`. */
 export interface KeysChange extends KeyIndex {
   readonly kind: 'keys';
   readonly freed: readonly string[];
   readonly taken: readonly (readonly [text: string, holder: KeyHolder])[];
 }
 
-/** The rows of a large body, a stash or a whole table have taken their keys. Nothing follows it in its batch. */
+/** The rows of a large body, a stash or a whole table took their keys. No other event follows in the same batch. */
 export interface KeyRunsChange extends KeyIndex {
   readonly kind: 'keyRuns';
   readonly runs: KeyRuns;
-  /** The local keys of the extents that its parts are. */
+  /** The local key of the extent of each part. */
   readonly extents: readonly bigint[];
 }
 

@@ -1,13 +1,13 @@
 /**
- * The keys of many rows: a large body, a stash, or all rows of a table. In packed form, because there may be a million:
- * about 40 bytes a key.
+ * The keys of many rows: a large body, a stash, or all rows of a table. They are packed, in about 40 bytes a key,
+ * because there may be a million.
  */
 
 /** The bytes of a hash, and of an entry: the hash, then the index of the row as a big-endian number. */
 export const hashBytes = 16;
 export const entryBytes = hashBytes + 4;
 
-/** Where a row is: in which of the parts, and at which index of that. */
+/** Where a row is: the number of its part, and its index in that part. */
 export interface PlaceInRuns {
   readonly part: number;
   readonly index: number;
@@ -15,19 +15,19 @@ export interface PlaceInRuns {
 
 export class KeyRuns {
   readonly #entries: Buffer;
-  /** The numbers of the entries plus one, by hash, with linear probing. 0: no entry. */
+  /** A hash table with linear probing: each slot has the number of an entry plus one, or 0 if it is free. */
   readonly #slots: Int32Array;
   /** The number of the first entry of each part. */
   readonly #starts: number[] = [];
   #count = 0;
 
-  /** @param rowsMax how many rows it may hold */
+  /** @param rowsMax the most keys that can be added */
   constructor(rowsMax: number) {
     this.#entries = Buffer.allocUnsafe(rowsMax * entryBytes);
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(2 * rowsMax + 1)));
   }
 
-  /** The next keys are of rows of the next part: a segment or an extent. */
+  /** Begins the next part, a segment or an extent: the keys added from now on belong to it. */
   beginPart(): void {
     this.#starts.push(this.#count);
   }

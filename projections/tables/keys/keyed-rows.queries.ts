@@ -1,4 +1,4 @@
-/** What HTTP reads of rows by their keys: as many look-ups as rows are asked for, at any size of the table. */
+/** Finds rows by their keys, for HTTP. Each requested row is one look-up, however large the table is. */
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../../src/storage/database/database.ts';
 import type { Statement } from '../../../src/storage/database/pipelined-client.ts';
@@ -15,7 +15,7 @@ import { RowsJson } from '../rows-json.ts';
 import { hashOfKey } from './row-keys.store.ts';
 import { keyOf, type TableKey } from './table-key.ts';
 
-/** The values that rows must have in each of some columns: one of the values, if there is one column only. */
+/** By column, the requested values. Only a single column may have several values: a row must have one of them. */
 export type AskedValues = ReadonlyMap<string, readonly unknown[]>;
 
 export interface KeyedRows {
@@ -35,9 +35,9 @@ interface FoundRow {
   readonly suspended: boolean;
   readonly etag: bigint;
   readonly schemaVersion: bigint;
-  /** Whether the key is the one that is asked for, and the rows fit into a page. */
+  /** Whether the table still has the key of the request, and the rows fit into a page. */
   readonly canAnswer: boolean;
-  /** Null, as all that follows, if there is no such row. */
+  /** This field and all that follow are null if no row has the key. */
   readonly rowIndex: number | null;
   readonly version: bigint;
   readonly ordinal: number;
@@ -70,13 +70,16 @@ const selectRows: Statement<FoundRow> = {
     where tables.id = $1 and tables.team_id = $2 and not tables.deleted`,
 };
 
-/** Of how many tables the keys are remembered. */
+/** The number of tables whose keys are cached. */
 const keysMax = 1000;
 
 export class KeyedRowQueries {
   readonly #database: Database;
   readonly #presenters: Presenters;
-  /** By table. The types of its columns stay while a table has a key, so that one is good until it is another. */
+  /**
+   * By table. The types of key columns stay while the table has a key, so an entry is valid until the table's key
+   * changes.
+   */
   readonly #keys = new LRUCache<string, TableKey>({ max: keysMax });
 
   constructor(database: Database, presenters: Presenters) {
@@ -85,8 +88,8 @@ export class KeyedRowQueries {
   }
 
   /**
-   * The rows of a table that have these values, in their order, as a page. Null if that is no look-up by the key of the
-   * table: something else must answer, or say why nothing can.
+   * The rows of a table that have these values, in the order of the table, as a page. Null if the request is no look-up
+   * by the key of the table: then the caller must answer it in another way, or refuse it.
    */
   async find(teamId: string, tableId: string, asked: AskedValues, format: RowsFormat): Promise<KeyedRows | null> {
     const remembered = this.#keys.get(tableId);
@@ -124,7 +127,7 @@ export class KeyedRowQueries {
   }
 }
 
-/** The hashes of the keys that are asked for; null unless the columns are those of the key, and all values fit. */
+/** The hashes of the requested keys; null unless the columns are the key columns and all values fit their types. */
 function hashesOf({ columns }: TableKey, asked: AskedValues): readonly string[] | null {
   if (asked.size !== columns.length) return null;
   const read = keyReaderOf(columns);
@@ -134,7 +137,7 @@ function hashesOf({ columns }: TableKey, asked: AskedValues): readonly string[] 
     const cells: string[] = [];
     for (const { id, type } of columns) {
       const given = columns.length === 1 ? value : asked.get(id)?.[0];
-      // A number that is compared with texts keeps its digits, which are not known here.
+      // A string column compares a number by its digits as the client wrote them, which are lost here.
       const isPlain = typeof given === (type === 'number' || type === 'boolean' ? type : 'string');
       const token = isPlain ? fitToken(JSON.stringify(given), type, false) : undefined;
       if (token === undefined) return null;

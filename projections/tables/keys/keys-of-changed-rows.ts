@@ -1,4 +1,4 @@
-/** What becomes of the keys of rows that are patched or deleted. */
+/** The changes of keys when rows are patched or deleted. */
 import { presentersOf } from '../../../src/language/values/presentation.ts';
 import type { Refusal } from '../../../src/language/values/refusal.ts';
 import { keyReaderOf } from '../../../src/language/values/row-key.ts';
@@ -16,7 +16,7 @@ interface PatchedRow {
   readonly rowId: string;
 }
 
-/** The row gives up its key and takes another one, or is refused because another row has that. */
+/** The row gives up its key and takes the new one. If another row has the new key, the patch is refused. */
 export function keysOfPatchedRow(
   keys: KeysState,
   key: TableKey | null,

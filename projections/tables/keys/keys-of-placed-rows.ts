@@ -15,7 +15,7 @@ interface NewRowsRequest {
   readonly states: TableStates;
   readonly event: Event;
   readonly at: LogPlace;
-  /** After the request. */
+  /** As it is after the request. */
   readonly table: Table;
   readonly schema: TableSchema;
   readonly rows: ArrivedRows;

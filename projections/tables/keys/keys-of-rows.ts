@@ -1,4 +1,4 @@
-/** The keys of rows that a request brings, and who takes them. */
+/** Computes the keys of the rows that a request brings, and lets the rows take them. */
 import { rowsOf } from '../../../src/language/events/event-names.ts';
 import type { Event } from '../../../src/language/events/event.ts';
 import { rowTextOf } from '../../../src/language/events/row-bodies.ts';
@@ -13,18 +13,18 @@ import type { KeyHolder, KeysChange } from './key-changes.ts';
 import type { KeysState } from './keys.state.ts';
 import { shownKey, type TableKey } from './table-key.ts';
 
-/** After every version: the types of key columns stay. */
+/** A version above all others. Key columns never change their types, so no later type applies. */
 const always = 2n ** 63n - 1n;
 
 type SourceInEvent = Extract<RowSource, EventRows>;
 
-/** Where the rows of a request are, if its event carries them; null if they came in blocks before it, or a stash. */
+/** Where the rows of a request are in its event; null if they came in earlier blocks or in a stash. */
 export function carriedRows(event: Event): SourceInEvent | null {
   const source = rowsOf(event.data);
   return source !== null && (source.kind === 'few' || source.kind === 'block') ? source : null;
 }
 
-/** The keys of rows that an event carries, in order; null for a row without one. Read once, for all that ask. */
+/** The keys of the rows in an event, in order; null for a row without one. They are computed once and cached. */
 export function keysOfRows(
   event: Event,
   source: SourceInEvent,
@@ -50,7 +50,7 @@ function readKeys(event: Event, source: SourceInEvent, key: TableKey, schema: Ta
   return bodies.map((body) => read(present(body)));
 }
 
-/** Presents the cells of the key of rows as they were received. Reuse it for many rows. */
+/** Presents the key cells of rows that are stored as received. Reuse it for many rows. */
 export function keyPresenterOf(key: TableKey, schema: TableSchema, profile: Profile): Presenter {
   const columns = key.columns.map(({ id }) => findColumn(schema, id)!);
   const stored = receivedForm(holdsCells(profile));
@@ -59,7 +59,7 @@ export function keyPresenterOf(key: TableKey, schema: TableSchema, profile: Prof
 
 export interface NewRows {
   readonly key: TableKey;
-  /** Whether the index of the key begins with these rows, and so has no others. */
+  /** Whether the index of the key begins with these rows, and so is empty before. */
   readonly isFirst: boolean;
   readonly keys: readonly (RowKey | null)[];
   readonly placeOf: ArrivedRows['placeOf'];

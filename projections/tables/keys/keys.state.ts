@@ -1,4 +1,4 @@
-/** Which rows have which keys, as far as the events of a batch ask: as loaded, and as changed by earlier events. */
+/** The rows that have the keys which the events of a batch look up: as loaded, with the changes of earlier events. */
 import type { Event } from '../../../src/language/events/event.ts';
 import type { Refusal } from '../../../src/language/values/refusal.ts';
 import { PairMap } from '../../../src/log/batch/pair-map.ts';
@@ -17,7 +17,7 @@ export interface ChangedKey extends KeyIndex {
 }
 
 interface Entry extends ChangedKey {
-  /** Whether a stored row had it before this batch. */
+  /** Whether a stored row had the key before this batch. */
   readonly wasHeld: boolean;
   readonly isChanged: boolean;
 }
@@ -43,20 +43,20 @@ export class KeysState {
     return holder;
   }
 
-  /** The same; undefined if it was not loaded. */
+  /** Like `holder`, but returns undefined if the key was not loaded. */
   find(index: KeyIndex, text: string): KeyHolder | null | undefined {
     const entry = this.#entries.get(nameOf(index), text);
     return entry === undefined ? undefined : entry.holder;
   }
 
-  /** Adds what was loaded. */
+  /** Adds a loaded key. */
   put({ tableId, since }: KeyIndex, text: string, holder: KeyHolder | null): void {
     const entry = { tableId, since, text, holder, wasHeld: holder !== null, isChanged: false };
     this.#entries.set(nameOf(entry), text, entry);
   }
 
   change({ tableId, since, freed, taken }: KeysChange): void {
-    // A key that a row gives up need not have been looked up.
+    // A key that a row gives up may be one that no event looked up.
     for (const text of freed) this.#set({ tableId, since, text, holder: null }, true);
     for (const [text, holder] of taken) this.#set({ tableId, since, text, holder }, false);
   }

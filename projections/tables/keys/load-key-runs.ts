@@ -1,6 +1,6 @@
 /**
- * Reads the keys of many rows where they stand in the log: those of a large body, of a stash, or of all rows of a table
- * whose key is declared. They are compared with each other in packed form, and with the index block by block.
+ * Reads the keys of many rows when the projector reaches their event: the rows of a large body, of a stash, or of a
+ * table whose key is declared. Compares the keys with each other in packed form, and with the index block by block.
  */
 import { rowsOf } from '../../../src/language/events/event-names.ts';
 import type { Event, EventOf } from '../../../src/language/events/event.ts';
@@ -30,8 +30,8 @@ import {
 import { checkGivenKey, declared, keyOf, shownKey, type TableKey } from './table-key.ts';
 
 /**
- * How many rows a request may bring that is larger than a block, or a table may have whose key is declared: their keys
- * are in memory together. Must not change: replay would give other outcomes.
+ * The most rows of a request that is larger than a block, and of a table when its key is declared: all their keys are
+ * in memory together. Must not change, or replay would give other outcomes.
  */
 const rowsMax = 1_000_000;
 
@@ -53,13 +53,13 @@ export async function loadKeyRuns(loading: LoadingTables): Promise<void> {
 interface ArrivingRows {
   readonly key: TableKey;
   readonly schema: TableSchema;
-  /** Whether there are no other rows. */
+  /** Whether the table has no other rows. */
   readonly isFirst: boolean;
   readonly segments: readonly { readonly segment: bigint; readonly profile: Profile }[];
   readonly placeOf: ArrivedRows['placeOf'];
 }
 
-/** Null if the event brings none. */
+/** Null if the event brings no such rows. */
 function arrivingRows(states: TableStates, event: Event): ArrivingRows | null {
   const { data } = event;
   if (
@@ -92,7 +92,9 @@ function keyOfRequest(
   return key === null ? null : { key, schema: schema!, isFirst };
 }
 
-/** Where the rows of a body or a stash are; null for other rows, and if they are refused anyway. */
+/**
+ * Where the rows of a large body or a stash are; null for other rows, and if the request is refused for another reason.
+ */
 function sourceOf(
   { segments, stashes }: TableStates,
   data: EventOf<'TableCreateRequested' | 'TableOverwriteRequested' | 'RowsAddRequested'>,
@@ -157,7 +159,7 @@ async function readArriving(loading: LoadingTables, arriving: ArrivingRows): Pro
   return { runs, extents: [] };
 }
 
-/** Who has a key once the earlier events of the batch are stored. */
+/** The row that has a key after the earlier events of the batch. */
 function holderNow({ states }: LoadingTables, key: TableKey, text: string, stored: KeyHolder | null): KeyHolder | null {
   const known = states.tables.keys.find(key, text);
   return known === undefined ? stored : known;
@@ -172,7 +174,7 @@ interface DeclaredKey {
   readonly rowBytesMax: number;
 }
 
-/** Null if the event declares none, or if it is refused anyway. */
+/** Null if the event declares no key, or is refused for another reason. */
 function declaredKey({ tables }: TableStates, { data }: Event): DeclaredKey | null {
   if (data.type !== 'TablePatchRequested' || !data.key) return null;
   const table = tables.table(data.tableId);
@@ -183,7 +185,7 @@ function declaredKey({ tables }: TableStates, { data }: Event): DeclaredKey | nu
   return { key: keyOf({ id, ...declared(data.key, 0n) }, schema)!, schema, widened, rows, rowBytesMax };
 }
 
-/** The number of rows, or about the number of their bytes, that are read at once. */
+/** The most rows, and about the most bytes of rows, that one statement reads. */
 const rowsAtOnce = 5000;
 const bytesAtOnce = 4 * 1024 * 1024;
 

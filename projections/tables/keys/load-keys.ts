@@ -14,7 +14,7 @@ import { carriedRows, keysOfRows } from './keys-of-rows.ts';
 import { findHolders, type WantedKey } from './row-keys.store.ts';
 import { keyOf, type TableKey } from './table-key.ts';
 
-/** Loads the keys that the events look up as the states are now: earlier events may change what they look up. */
+/** Loads the keys that the events look up in the present states. Earlier events may change which keys these are. */
 export async function loadKeys({ tx, events, states, before }: LoadingTables): Promise<void> {
   const { keys } = states.tables;
   const wanted: WantedKey[] = [];
@@ -22,7 +22,7 @@ export async function loadKeys({ tx, events, states, before }: LoadingTables): P
     for (const key of missingKeys(states, event)) {
       const known = before?.tables.keys.find(key, key.text);
       if (known === undefined) wanted.push(key);
-      // Another event of the batch may look it up, too.
+      // Another event of the batch may have put the key already.
       else if (keys.find(key, key.text) === undefined) keys.put(key, key.text, known);
     }
   }
@@ -108,7 +108,7 @@ function lookedUp(
   return [...new Set(keysOfRows(event, source, key, schema).flatMap((rowKey) => rowKey?.text ?? []))];
 }
 
-/** The key that the row will have, unless the patch leaves it, or is refused because of its cells. */
+/** The key that the row will have; none if the patch does not change it, or is refused because of its cells. */
 function keysOfPatch(
   tables: TablesState,
   event: Event<EventOf<'RowPatchRequested'>>,
@@ -116,7 +116,7 @@ function keysOfPatch(
   schema: TableSchema,
   { columns }: TableKey,
 ): readonly string[] {
-  // Not the columns of its profile, which a part of a batch has none of.
+  // The columns come from the body: a part of a batch has no profile of its own.
   const patch = parseRow(Buffer.from(event.body()).toString());
   if (!patch.some(({ id }) => columns.some((column) => column.id === id))) return [];
   const row = tables.row(table, namedBy(event.data, 'row')!);

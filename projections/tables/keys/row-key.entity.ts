@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { StoredTable } from '../../../src/storage/database/stored-table.ts';
 
-/** Which row has which key, in each index (docs/decisions/0078). */
+/** The row that has a key, for each index of keys (docs/decisions/0078). */
 export const RowKeyEntity = defineEntity({
   name: 'RowKey',
   tableName: 'row_keys',
@@ -19,7 +19,7 @@ export const RowKeyEntity = defineEntity({
 
 export const storedRowKeys = StoredTable.of(RowKeyEntity);
 
-/** Indexes that no decision reads any more, until garbage collection has removed their entries. */
+/** Indexes that no decision reads any more. Garbage collection removes their entries, and then them. */
 export const EndedKeyEntity = defineEntity({
   name: 'EndedKey',
   tableName: 'ended_keys',

@@ -15,7 +15,7 @@ import type { KeyHolder, KeyRunsChange } from './key-changes.ts';
 import type { ChangedKey } from './keys.state.ts';
 import { storedEndedKeys, storedRowKeys } from './row-key.entity.ts';
 
-/** What stands in an index for a key: cells may be longer than an entry can be. */
+/** The hash that stands for a key in an index. A cell may be longer than an entry of an index can be. */
 export function hashOfKey(text: string): string {
   const digits = hash('sha256', text, 'hex');
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${digits.slice(12, 16)}-${digits.slice(16, 20)}-${digits.slice(20, 32)}`;
@@ -131,7 +131,9 @@ const selectWindows: Statement<RowsOfPart & { readonly part: number }> = {
     order by asked.place`,
 };
 
-/** The rows of extents in order, so many at once. `part`: the number of the extent in the list. */
+/**
+ * The rows of extents in order, about `rowsAtOnce` with each statement. `part`: the number of the extent in the list.
+ */
 export async function* findWindows(
   tx: Tx,
   extents: readonly Extent[],
@@ -163,12 +165,14 @@ const selectRetainedId: Statement<{ id: string | null }> = {
   text: `select ${retainedIdAt('extents', 'extents.first + $2')} as id from extents where extents.key = $1`,
 };
 
-/** The ID that a row retains; null if it has that of its place. */
+/** The retained ID of a row; null if its ID follows from its place. */
 export async function retainedIdOf(tx: Tx, extent: bigint, index: number): Promise<string | null> {
   return (await tx.query(selectRetainedId, [extent, index])).rows[0]?.id ?? null;
 }
 
-/** `insertRowKeys`: of keys that no row had, fails if one has; the others are of keys that a row had. */
+/**
+ * `insertRowKeys` is for keys that no row had, and fails if a row has one. The other two are for keys that a row had.
+ */
 export const insertRowKeys = storedRowKeys.insert('insert_row_keys');
 export const updateRowKeys = storedRowKeys.update('update_row_keys', ['extent', 'index']);
 export const deleteRowKeys = storedRowKeys.only('tableId', 'since', 'hash').delete('delete_row_keys');
@@ -184,7 +188,7 @@ const insertRun: Statement = {
     ) entries order by hash`,
 };
 
-/** The number of keys that one statement inserts. Such a statement takes about a tenth of a second. */
+/** The most keys that one statement inserts, which takes about a tenth of a second. */
 const keysAtOnce = 10_000;
 
 /** The statements that insert the keys of many rows. */
@@ -215,7 +219,7 @@ export function rowKeyOf({ tableId, since, text, holder }: ChangedKey & { readon
   return { tableId, since, hash: hashOfKey(text), extent: holder.extent, index: holder.index };
 }
 
-/** The entry of a key, by which it is deleted. */
+/** The columns of an entry by which it is deleted. */
 export function entryOf({ tableId, since, text }: WantedKey): { tableId: string; since: bigint; hash: string } {
   return { tableId, since, hash: hashOfKey(text) };
 }

@@ -12,14 +12,14 @@ export interface TableKey extends KeyIndex {
 
 const known = new WeakMap<TableSchema, { readonly keyColumns: string; readonly key: TableKey }>();
 
-/** The key of a table with its present schema; null if it has none. */
+/** The key of a table, with the present types of its columns; null if the table has none. */
 export function keyOf(
   { id: tableId, keyColumns, keySince }: Pick<Table, 'id' | 'keyColumns' | 'keySince'>,
   schema: TableSchema,
 ): TableKey | null {
   if (keyColumns === null || keySince === null) return null;
   const before = known.get(schema);
-  // Requests to declare a key share the schema of the table, whatever key they ask for.
+  // Requests that declare different keys share the table's schema object.
   if (before?.keyColumns === keyColumns && before.key.since === keySince && before.key.tableId === tableId)
     return before.key;
   const columns = columnIdsOf(keyColumns).map((id) => ({ id, type: currentType(findColumn(schema, id)!) }));
@@ -38,7 +38,10 @@ export function fixedColumns({ keyColumns }: Pick<Table, 'keyColumns'>): Readonl
   return keyColumns === null ? undefined : new Set(columnIdsOf(keyColumns));
 }
 
-/** Why these columns cannot be the key of a table with this schema; null if they can. `place`: of the list. */
+/**
+ * Why these columns cannot be the key of a table with this schema; null if they can. `place`: of the list, for
+ * messages.
+ */
 export function checkGivenKey(ids: readonly string[], schema: TableSchema, place: string): Refusal | null {
   for (const [at, id] of ids.entries()) {
     const column = findColumn(schema, id);
@@ -56,7 +59,7 @@ export function checkGivenKey(ids: readonly string[], schema: TableSchema, place
   return null;
 }
 
-/** The number of characters of a value in a message. */
+/** The most characters of a value in a message. */
 const shownLength = 100;
 
 /** The key of a row for messages: `email = "ada@example.org"`. */
@@ -68,7 +71,7 @@ function shortened(token: string): string {
   return token.length <= shownLength ? token : `${token.slice(0, shownLength).toWellFormed()}...`;
 }
 
-/** What a table has of a key that an event declares, or of none. */
+/** The fields of a table for the key that an event declares; null removes the key. */
 export function declared(columnIds: readonly string[] | null, version: bigint): Pick<Table, 'keyColumns' | 'keySince'> {
   return columnIds === null
     ? { keyColumns: null, keySince: null }

@@ -10,7 +10,7 @@ import { rateOf, showNumber, showProgress } from '../rows-progress.ts';
 import { UserError } from '../user-error.ts';
 import { writeToFile, writeToStdout } from './destination.ts';
 import { pagesText, type Written } from './pages-text.ts';
-import { exportWriterFor } from './row-writer.ts';
+import { exportWriterFor } from './export-writer.ts';
 import { exportWhole } from './service-file.ts';
 import { fetchPage, readTable } from './table-pages.ts';
 

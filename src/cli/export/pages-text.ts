@@ -1,6 +1,6 @@
 /** Formats pages of rows as the text of a file. */
 import { PageRows } from './page-rows.ts';
-import type { ExportWriter } from './row-writer.ts';
+import type { ExportWriter } from './export-writer.ts';
 import type { Page } from './table-pages.ts';
 
 /** The result so far. */

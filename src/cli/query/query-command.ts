@@ -11,9 +11,12 @@ import { interruption } from '../interruption.ts';
 import { showNumber } from '../rows-progress.ts';
 import { UserError } from '../user-error.ts';
 import { rowsOutput, sayRows, type RowsOutputFlags } from './rows-output.ts';
+import { filterOf, type Where } from '../change/conditions.ts';
 import { bodyOf, groupColumns, type RowsQueryFlags } from './rows-query.ts';
 
-export interface QueryFlags extends ClientFlags, RowsOutputFlags, RowsQueryFlags {}
+export interface QueryFlags extends ClientFlags, RowsOutputFlags, RowsQueryFlags {
+  readonly where?: readonly Where[];
+}
 
 /** Writes the rows of a table that match the flags, or their groups. Rejects with UserError. */
 export async function runQuery(idOrName: string, flags: QueryFlags): Promise<void> {
@@ -22,14 +25,17 @@ export async function runQuery(idOrName: string, flags: QueryFlags): Promise<voi
   const client = await openClient(flags, AbortSignal.any([signal, ended.signal]), writeWords);
   const found = await findTable(client, idOrName);
   if (found === null) throw new UserError(`There is no table ${JSON.stringify(idOrName)}.`);
+  const { where } = flags;
+  const asked: RowsQueryFlags =
+    where === undefined ? flags : { ...flags, filter: filterOf(where, await client.table(found.id).columns.list()) };
   const groups = groupColumns(flags);
   const columns = groups?.map(textColumn) ?? shownColumns(await readTable(client, found.id), flags.fields);
   const { limit, writerOf } = rowsOutput(flags);
 
   let total: string | null = null;
   const read = async (continuation: string | null, limit: number): Promise<Page> => {
-    const asked = continuation === null ? bodyOf(flags) : { continuation };
-    const body = { ...asked, ...(limit < Infinity && { limit }) };
+    const page = continuation === null ? bodyOf(asked) : { continuation };
+    const body = { ...page, ...(limit < Infinity && { limit }) };
     const answer = await client.operations.POST('/tables/{tableID}/query', {
       params: { path: { tableID: found.id } },
       body,

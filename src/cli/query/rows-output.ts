@@ -1,7 +1,7 @@
 /** Output of `tablog query` and `tablog sql`: rows to stdout, and their number to stderr. */
 import type { WrittenColumn } from '../../language/formats/delimited-row-writer.ts';
 import { writeWords } from '../console.ts';
-import { exportWriterFor, type ExportWriter } from '../export/row-writer.ts';
+import { exportWriterFor, type ExportWriter } from '../export/export-writer.ts';
 import { plainCsv } from '../../api/query/language/export-format.ts';
 import type { TextFormat } from '../../../clients/file-import/file-format.ts';
 import { showNumber } from '../rows-progress.ts';

@@ -1,7 +1,7 @@
 /** Writes rows as aligned columns. Each column is as wide as its widest value. */
 import { cellText, type WrittenColumn } from '../../language/formats/delimited-row-writer.ts';
 import { rowIdKey, type RowScanner } from '../../language/formats/row-scanner.ts';
-import type { ExportWriter } from '../export/row-writer.ts';
+import type { ExportWriter } from '../export/export-writer.ts';
 import { tableChanged } from '../export/table-pages.ts';
 import { cut, textTable } from '../text-table.ts';
 

@@ -1,7 +1,7 @@
 /** Cuts scanned rows into blocks. */
 import type { Profile } from '../values/profile.ts';
 import { BodyBuffer } from './body-buffer.ts';
-import type { RowReaderLimits } from './row-limits.ts';
+import type { RowReaderLimits } from './row-reader-limits.ts';
 import { RowProfiler } from './row-profiler.ts';
 import { lowerN, quote } from '../values/json-scanner.ts';
 import { RowIds } from './row-ids.ts';

@@ -4,7 +4,7 @@ import { CellBodies } from './cell-bodies.ts';
 import { CellProfiler } from './cell-profiler.ts';
 import type { DelimitedHeader } from './delimited-header.ts';
 import { RowIds } from './row-ids.ts';
-import type { RowReaderLimits } from './row-limits.ts';
+import type { RowReaderLimits } from './row-reader-limits.ts';
 import type { Rule } from '../values/rule.ts';
 
 /**

@@ -4,7 +4,7 @@ import type { ColumnType } from '../values/column-type.ts';
 import { isReservedColumnId } from '../values/decide-schema.ts';
 import type { DelimitedForm } from './delimited-form.ts';
 import { MalformedBody } from '../values/malformed-body.ts';
-import type { RowReaderLimits } from './row-limits.ts';
+import type { RowReaderLimits } from './row-reader-limits.ts';
 import type { RowsRefusal } from './row-reader.ts';
 import type { ColumnWatch } from './text-cells.ts';
 import { rowIdKey } from './row-scanner.ts';

@@ -1,7 +1,7 @@
 /** Reads the members of the object around the rows, except the rows themselves. */
 import { RefusedText, colon, openBracket, quote } from '../values/json-scanner.ts';
 import type { JsonScanner } from '../values/json-scanner.ts';
-import type { RowReaderLimits } from './row-limits.ts';
+import type { RowReaderLimits } from './row-reader-limits.ts';
 
 /** Parsed members by key. It has no prototype, so that clients' keys cannot collide with inherited ones. */
 export type BodyMembers = Record<string, unknown>;

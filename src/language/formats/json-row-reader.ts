@@ -14,8 +14,8 @@ import {
   skipByteOrderMark,
 } from '../values/json-scanner.ts';
 import { MalformedBody, emptyBody, requireUtf8, unfinishedBody } from '../values/malformed-body.ts';
-import { defaultRowLimits } from './row-limits.ts';
-import type { RowReaderLimits } from './row-limits.ts';
+import { defaultReaderLimits } from './row-reader-limits.ts';
+import type { RowReaderLimits } from './row-reader-limits.ts';
 import { keyAt, keyPrefix, placeInRow } from './row-place.ts';
 import { longCellRefusal, noRemarks, type RowReader, type RowsEnd, type RowsRefusal } from './row-reader.ts';
 import { RowScanner } from './row-scanner.ts';
@@ -89,7 +89,7 @@ export class JsonRowReader implements RowReader {
     parseMember = parsePlainly,
   }: JsonRowReaderOptions) {
     this.#form = form;
-    this.#limits = { ...defaultRowLimits, ...limits };
+    this.#limits = { ...defaultReaderLimits, ...limits };
     this.#scanner = new RowScanner(columns, this.#limits, { dropsCells, keepsNulls });
     this.#writer = new BlockWriter(this.#scanner, this.#limits, retainIds);
     this.#envelope = new EnvelopeReader(this.#scanner, this.#limits, parseMember);

@@ -14,18 +14,18 @@ import {
   skipByteOrderMark,
 } from '../values/json-scanner.ts';
 import { BlockWriter, type RowBlock } from './block-writer.ts';
-import { defaultRowLimits, type RowReaderLimits } from './row-limits.ts';
+import { defaultReaderLimits, type RowReaderLimits } from './row-reader-limits.ts';
 import { keyAt, placeUnder } from './row-place.ts';
 import { RowScanner, rowIdKey } from './row-scanner.ts';
 
 /** The most operations of a batch. */
 export const operationsMax = 10_000;
-/** The most bytes that the rows of a batch may have: they travel in one event, with its operations. */
+/** The most bytes of the rows of a batch: one event contains them and the operations. */
 export const batchRowsBytesMax = 1024 * 1024;
 
-/** An operation as it came; not validated. */
+/** An operation as the client sent it, not validated. */
 interface ReadOperation {
-  /** Its members, with an empty object for its row. */
+  /** The members of the operation, with an empty object in place of its row. */
   readonly members: Readonly<Record<string, unknown>>;
   /** The value of `$rowID` in its row; absent if the row has none. */
   readonly givenRowId?: unknown;
@@ -34,16 +34,16 @@ interface ReadOperation {
 export interface ReadBatch {
   /** The members of the body besides the operations. */
   readonly members: Readonly<Record<string, unknown>>;
-  /** Null if the member is missing, or no array: then it is among the members. */
+  /** Null if the member is missing. If it is not an array, also null, and `members` has the value. */
   readonly operations: readonly ReadOperation[] | null;
   /** The rows of the operations that have one, in order; null if there are none. Rows of patches keep their nulls. */
   readonly block: RowBlock | null;
 }
 
-/** Reads the whole body of a batch. Throws MalformedBody: its message begins with the place. */
+/** Reads the whole body of a batch. Throws MalformedBody, whose message begins with the place. */
 export function readBatch(bytes: Uint8Array, limits: Partial<RowReaderLimits> = {}): ReadBatch {
   requireUtf8(bytes, 0, bytes.length);
-  // How cells are read depends on a member that may follow them.
+  // `onSchemaError` determines how cells are read, and may come after them.
   const mayDrop = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes('dropColumns');
   const read = new BatchReader(bytes, limits, mayDrop).read();
   const dropsCells = read.members['onSchemaError'] === 'dropColumns';
@@ -56,12 +56,12 @@ class BatchReader {
   readonly #writer: BlockWriter;
   readonly #members = Object.create(null) as Record<string, unknown>;
   #operations: ReadOperation[] | null = null;
-  /** What is being read: names the place of an error. */
+  /** The place that is being read, for messages. */
   #place = '';
   #isInRow = false;
 
   constructor(bytes: Uint8Array, limits: Partial<RowReaderLimits>, dropsCells: boolean) {
-    this.#limits = { ...defaultRowLimits, blockRows: operationsMax, blockBytes: batchRowsBytesMax, ...limits };
+    this.#limits = { ...defaultReaderLimits, blockRows: operationsMax, blockBytes: batchRowsBytesMax, ...limits };
     this.#scanner = new RowScanner([], this.#limits, { keepsNulls: true, dropsCells });
     this.#scanner.bytes = Buffer.allocUnsafe(bytes.length + 1);
     this.#scanner.bytes.set(bytes);
@@ -92,8 +92,8 @@ class BatchReader {
   }
 
   /**
-   * Reads the object whose brace is at `start`. Its values become members, unless `readMember` reads them: it returns
-   * where they end. Returns the index after the object.
+   * Reads the object whose brace is at `start`. Its values become members, unless `readMember` reads a value itself and
+   * returns where it ends. Returns the index after the object.
    */
   #object(
     start: number,
@@ -182,7 +182,7 @@ class BatchReader {
     return end;
   }
 
-  /** Adds the row that was scanned last. Returns the value of its `$rowID`, if it has one. */
+  /** Adds the row that was scanned last. Returns the value of the row's `$rowID`, if there is one. */
   #addRow(keepsNulls: boolean): Pick<ReadOperation, 'givenRowId'> {
     const scanner = this.#scanner;
     const { row } = scanner;

@@ -3,8 +3,8 @@ import { BlockWriter } from './block-writer.ts';
 import type { RowBlock } from './block-writer.ts';
 import { RefusedText, UnfinishedText, skipByteOrderMark } from '../values/json-scanner.ts';
 import { MalformedBody, emptyBody, requireUtf8, unfinishedBody } from '../values/malformed-body.ts';
-import { defaultRowLimits } from './row-limits.ts';
-import type { RowReaderLimits } from './row-limits.ts';
+import { defaultReaderLimits } from './row-reader-limits.ts';
+import type { RowReaderLimits } from './row-reader-limits.ts';
 import { keyAt, keyPrefix } from './row-place.ts';
 import { longCellRefusal } from './row-reader.ts';
 import type { RowsRefusal } from './row-reader.ts';
@@ -38,7 +38,7 @@ export function readPatchRow(
   bytes: Uint8Array,
   { columns = [], dropsCells = false, limits = {} }: PatchRowOptions = {},
 ): PatchRow {
-  const allLimits = { ...defaultRowLimits, ...limits };
+  const allLimits = { ...defaultReaderLimits, ...limits };
   const scanner = new RowScanner(columns, allLimits, { keepsNulls: true, dropsCells });
   scanner.bytes = Buffer.allocUnsafe(bytes.length + 1);
   scanner.bytes.set(bytes);

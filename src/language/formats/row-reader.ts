@@ -1,7 +1,7 @@
 /** The common interface of the readers of all formats. */
 import type { RowBlock } from './block-writer.ts';
 import type { BodyMembers } from './envelope-reader.ts';
-import type { RowReaderLimits } from './row-limits.ts';
+import type { RowReaderLimits } from './row-reader-limits.ts';
 
 /**
  * The refusal of a well-formed body whose rows no table could take. Other refusals of the request may come before it

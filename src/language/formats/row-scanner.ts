@@ -21,7 +21,7 @@ import {
 import { requireUtf8 } from '../values/malformed-body.ts';
 import { RowColumn } from './row-column.ts';
 import { rowIdKey } from './row-id-key.ts';
-import type { RowReaderLimits } from './row-limits.ts';
+import type { RowReaderLimits } from './row-reader-limits.ts';
 
 export { rowIdKey } from './row-id-key.ts';
 

@@ -1,7 +1,7 @@
 /** Metrics of the fill of a read model, which a new version does when it starts, or `tablog replay`. */
 import { Gauge, type Registry } from 'prom-client';
 import type { FillProgress } from '../replay/fill-progress.ts';
-import { withScrapeTimeout } from './in-time.ts';
+import { withScrapeTimeout } from './scrape-timeout.ts';
 
 type AskedFill = Pick<FillProgress, 'look' | 'eventsLeft' | 'secondsLeft'>;
 

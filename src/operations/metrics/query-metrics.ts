@@ -3,7 +3,7 @@ import { Gauge, type Registry } from 'prom-client';
 import { boundsInForce } from '../../api/query/engine-process.ts';
 import type { EngineUse } from '../../api/query/protocol.ts';
 import type { ProcessState } from '../../api/query/query-engine.ts';
-import { withScrapeTimeout } from './in-time.ts';
+import { withScrapeTimeout } from './scrape-timeout.ts';
 
 /** The part of the query engine that metrics need. */
 interface AskedEngine {

@@ -4,7 +4,7 @@
  */
 import { Gauge, type Registry } from 'prom-client';
 import type { PlanQuota } from '../../language/events/quota.ts';
-import { withScrapeTimeout } from './in-time.ts';
+import { withScrapeTimeout } from './scrape-timeout.ts';
 
 /** How much of a quota teams use. */
 export interface QuotaUse {

@@ -1,7 +1,7 @@
 /** Metrics of the service's state, read at each scrape. */
 import { Gauge, type Registry } from 'prom-client';
 import { haltCauses, type EventLog, type LogStatus } from '../../log/event-log.ts';
-import { withScrapeTimeout } from './in-time.ts';
+import { withScrapeTimeout } from './scrape-timeout.ts';
 
 export interface Asked {
   readonly log: Pick<EventLog, 'status'>;

@@ -113,7 +113,8 @@ const types = {
   },
   precondition_failed: {
     status: 412,
-    meaning: 'The row or the table has changed since the version in `If-Match`.',
+    meaning:
+      'The row or the table has changed since the version in `If-Match`, or in `ifMatch` of an operation of a batch. Or others changed rows that a change by filter found, during each of its tries.',
     example: 'the row has changed: its version is 45, not 42 or older',
   },
   payload_too_large: {

@@ -7,7 +7,7 @@ import type { EventOf } from '../../../language/events/event.ts';
 import type { RowLimits } from '../../../language/events/limits.ts';
 import type { RowSource } from '../../../language/events/row-source.ts';
 import type { TableSchema } from '../../../language/values/table-schema.ts';
-import { answerWrite, readAsynchronous, type WriteDependencies } from '../answers/answer-write.ts';
+import { submitAndAnswer, readAsynchronous, type WriteDependencies } from '../submit/submit-and-answer.ts';
 import { receiveRows, rowsIn, type ReceiveRowsOptions, type RowReceiver } from './receive-rows.ts';
 import { delimitedFormOf, type DelimitedQuery } from '../requests/delimited-query.ts';
 import { tableIdOf } from '../requests/table-path.ts';
@@ -75,7 +75,7 @@ export async function writeRowsToTable<Query extends TableRowsInput['query'] & D
   });
 }
 
-/** Reads the body, submits the command, and answers. Throws as `receiveRows` and `answerWrite` do. */
+/** Reads the body, submits the command, and answers. Throws as `receiveRows` and `submitAndAnswer` do. */
 export async function writeRows(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -101,7 +101,7 @@ export async function writeRows(
     'refusal' in stored
       ? { event: refusing(teamId, stored.refusal), body: undefined, rows: received.rowCount }
       : { event: { ...asked!, rows: stored.source }, body: stored.body, rows: rowsIn(received, stored.source) };
-  return await answerWrite(
+  return await submitAndAnswer(
     reply,
     dependencies,
     { teamId, identity, asynchronous, newTable, remarks: received.remarks, ...write },

@@ -31,7 +31,7 @@ function record<S extends z.ZodType>(
         const [named, result] = [key.safeParse(name), value.safeParse(member)];
         const issue = (named.error ?? result.error)?.issues[0];
         if (issue !== undefined) {
-          context.addIssue({ code: 'custom', message: `${name}: ${issue.message}` });
+          context.addIssue({ code: 'custom', message: `${name === '' ? '""' : name}: ${issue.message}` });
           return z.NEVER;
         }
         members[name] = result.data as z.output<S>;
@@ -44,7 +44,7 @@ function record<S extends z.ZodType>(
       jsonSchema: {
         type: 'string',
         contentMediaType: 'application/json',
-        contentSchema: { type: 'object', ...jsonSchema },
+        contentSchema: { type: 'object', propertyNames: { minLength: 1, pattern: wholeText }, ...jsonSchema },
         examples: [example],
       },
     });

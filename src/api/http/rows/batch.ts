@@ -8,7 +8,7 @@ import { namesRow, type RowOperation } from '../../../language/events/row-operat
 import { readBatch } from '../../../language/formats/read-batch.ts';
 import { noRemarks } from '../../../language/formats/row-reader.ts';
 import type { Refusal } from '../../../language/values/refusal.ts';
-import { answerWrite, readAsynchronous, type WriteDependencies } from '../answers/answer-write.ts';
+import { submitAndAnswer, readAsynchronous, type WriteDependencies } from '../submit/submit-and-answer.ts';
 import { collectInPlace } from '../bodies/body-place.ts';
 import { readMediaType } from '../bodies/media-type.ts';
 import { smallBodyBytesMax, type RowReceiver } from '../bodies/receive-rows.ts';
@@ -34,12 +34,13 @@ export interface BatchDependencies extends WriteDependencies {
   readonly bodyBytesMax: number;
 }
 
-/** The largest body of a batch, in bytes: it is read at once. */
+/** The largest body of a batch, in bytes. The whole body is in memory. */
 const batchBytesMax = 4 * 1024 * 1024;
 
 /**
- * How many bytes the rows may have that a batch patches or deletes, as far as the longest row of the table tells: they
- * are loaded together. A row that is named repeatedly counts each time, because each patch reads and writes all of it.
+ * The most bytes of the rows that a batch patches or deletes, because they are loaded together. Each counts as the
+ * longest row of the table. A row that several operations name counts each time, because each patch reads and writes
+ * the whole row.
  */
 const namedBytesMax = 128 * 1024 * 1024;
 
@@ -48,15 +49,17 @@ const operation: Operation = {
   tag: 'Rows',
   summary: 'Change rows in a batch',
   description:
-    'Adds, upserts, patches and deletes rows in one step, and gives one version: either every operation takes effect, ' +
-    'in order, or none does. An `upsert` patches the row with the same key, or adds one if there is none. An operation sees what the operations before it did. The message of an error begins with the place, ' +
+    'Adds, upserts, patches and deletes rows in one step, with one version: either every operation takes effect, in ' +
+    'order, or none does. An `upsert` patches the row with the same key, or adds one if there is none. An operation ' +
+    'sees what the operations before it did. The message of an error begins with the place, ' +
     'like `operations[3].row.age`. An `ifMatch` guards one row, `If-Match` the whole table.',
   ifMatch: 'table',
   asynchronous: true,
   body: jsonContent(batchBody(inputRow), {
-    'add, patch and delete': {
+    'add, upsert, patch and delete': {
       operations: [
         { op: 'add', row: examples.inputRows[0] },
+        { op: 'upsert', row: { name: 'Alan', born: '1912-06-23' } },
         { op: 'patch', rowID: examples.rowIds[0], row: { name: 'Ada Lovelace', born: null }, ifMatch: '41' },
         { op: 'delete', rowID: examples.rowIds[1] },
       ],
@@ -64,7 +67,7 @@ const operation: Operation = {
   }),
   answers: {
     200: {
-      description: 'All operations took effect. The IDs are those of their rows, one for each, in their order.',
+      description: 'All operations took effect. `rowIDs` has the ID of a row for each operation, in order.',
       versioned: true,
       headers: ['Tablog-Rows'],
       headersAtTimes: ['Tablog-Dropped-Cells'],
@@ -103,7 +106,7 @@ export function addBatchRoute(app: App, dependencies: BatchDependencies): void {
         ? { event, body: body.block === null ? undefined : await packBody(body.block.body) }
         : { event: refusing(teamId, refused) };
     const write = { teamId, identity, asynchronous, newTable: null, remarks: noRemarks, rows, ...submitted };
-    return answerWrite(reply, dependencies, write, 200);
+    return submitAndAnswer(reply, dependencies, write, 200);
   });
 }
 
@@ -121,8 +124,8 @@ function timesNamed(operations: readonly RowOperation[]): number[] {
 }
 
 /**
- * The refusal of a batch that patches and deletes so many rows, because it may have to load or write too much; null if
- * it may go on. `times`: how often it names each row. `longest`: the longest row of the table, and the longest patch.
+ * The refusal of a batch that might load or write too many bytes; null if it cannot. `times`: how often the batch names
+ * each row. `rowBytesMax`: the bytes of the longest row of the table. `patchBytesMax`: those of the longest patch.
  * `rowLimit`: the most bytes that a row may have.
  */
 export function refusalOfNamed(
@@ -139,7 +142,7 @@ export function refusalOfNamed(
   const namedMax = Math.floor(namedBytesMax / Math.max(1, rowBytesMax));
   const message =
     named > namedMax
-      ? `${named} rows would be patched or deleted at once: of rows with up to ${rowBytesMax} bytes, as this table has, it may be ${namedMax}`
+      ? `the request patches or deletes ${named} rows; because rows of this table have up to ${rowBytesMax} bytes, the most is ${namedMax}`
       : 'the operations patch the same rows too often: send these patches in several batches';
   return { type: 'limit_exceeded', message };
 }

@@ -16,7 +16,7 @@ import type { RowsRefusal } from '../../../language/formats/row-reader.ts';
 import { concatenateAll, emptyProfile } from '../../../language/values/build-profile.ts';
 import type { Refusal } from '../../../language/values/refusal.ts';
 import { findMatchingRows, queryErrors, type MatchingRow, type QueryDependencies } from '../answers/answer-query.ts';
-import { setDroppedCells, setOperationCounts } from '../answers/answer-write.ts';
+import { setDroppedCells, setOperationCounts } from '../answers/write-headers.ts';
 import { HttpError } from '../answers/http-error.ts';
 import { encloseResult } from '../answers/result-json.ts';
 import { collectInPlace } from '../bodies/body-place.ts';
@@ -33,10 +33,10 @@ import { refusing } from '../submit/turned-away.ts';
 import { refusalOfNamed, type BatchDependencies } from './batch.ts';
 import { rowLinks } from './row.ts';
 
-/** How often the rows are read and changed, while others change them in between. */
+/** The most tries, each of which fails if others change the rows between its query and its batch. */
 const triesMax = 5;
 
-/** About the most bytes that the engine, and then the answer, say of each row. */
+/** About the most bytes for each row in the result of the engine, and then in the answer. */
 const bytesOfRow = 80;
 
 const dryRun = z
@@ -47,7 +47,10 @@ const dryRun = z
     description: 'Whether to answer with the rows, and change nothing.',
     jsonSchema: { type: 'string', enum: ['true', 'false'], default: 'false' },
   });
-const deleteQuery = z.strictObject({ filter: whichRows.filter, dryRun });
+const filter = whichRows.filter
+  .nonoptional({ error: 'required. {"and":[]} is met by all rows' })
+  .meta({ ...whichRows.filter.meta() });
+const deleteQuery = z.strictObject({ filter, dryRun });
 const patchQuery = deleteQuery.extend({ onSchemaError });
 
 const answers: Operation['answers'] = {
@@ -63,8 +66,8 @@ const answers: Operation['answers'] = {
 };
 const errors = [...queryErrors, 'precondition_failed'] as const;
 const ofAll =
-  'All of these rows, at most 10,000, or none. If somebody changes one of them meanwhile, they are read again; after ' +
-  'five such tries the answer is 412. `{"and":[]}` is met by all rows.';
+  'The request affects all of these rows, at most 10,000, or none. If somebody changes one of them meanwhile, the ' +
+  'service tries again; after five tries the answer is 412. All rows meet `{"and":[]}`.';
 
 const patchOperation: Operation = {
   operationId: 'updateRows',
@@ -87,7 +90,7 @@ const deleteOperation: Operation = {
 
 export type ByFilterDependencies = BatchDependencies & QueryDependencies;
 
-/** What is done to each row that meets a filter. */
+/** The request: which rows to change, and how. */
 interface Asked {
   readonly filter: unknown;
   readonly dryRun: boolean;
@@ -96,7 +99,7 @@ interface Asked {
   readonly onSchemaError: EventOf<'TableBatchRequested'>['onSchemaError'];
   /** The patch; null for a deletion. */
   readonly block: RowBlock | null;
-  /** Why no table takes the patch; null if nothing is known against it. */
+  /** Why every table would refuse the patch; null if a table may accept it. */
   readonly refusal: RowsRefusal | null;
 }
 
@@ -108,8 +111,7 @@ export function addByFilterRoutes(app: App, dependencies: ByFilterDependencies):
     path,
     { schema: { querystring: patchQuery }, config: { operation: patchOperation } },
     async (request, reply) => {
-      const { dryRun, onSchemaError } = request.query;
-      const filter = requireFilter(request.query.filter);
+      const { filter, dryRun, onSchemaError } = request.query;
       readMediaType(request, ['application/json']);
       const identity = identify(request);
       const bytes = await collectInPlace(shares.bodies, request, bodyBytesMax);
@@ -124,8 +126,7 @@ export function addByFilterRoutes(app: App, dependencies: ByFilterDependencies):
     path,
     { schema: { querystring: deleteQuery }, config: { operation: deleteOperation } },
     async (request, reply) => {
-      const { dryRun } = request.query;
-      const filter = requireFilter(request.query.filter);
+      const { filter, dryRun } = request.query;
       const identity = await identifyWithBody(request, bodyBytesMax);
       const asked = { filter, dryRun, identity, onSchemaError: 'abort', block: null, refusal: null } as const;
       return changeRows(reply, dependencies, { ...asked, op: 'delete' });
@@ -133,12 +134,7 @@ export function addByFilterRoutes(app: App, dependencies: ByFilterDependencies):
   );
 }
 
-function requireFilter(filter: unknown): unknown {
-  if (filter === undefined) throw new InvalidRequest('query.filter: it is missing. {"and":[]} is met by all rows');
-  return filter;
-}
-
-/** Finds the rows and changes them; again if somebody else was faster. Throws HttpError. */
+/** Finds the rows and changes them. If others changed one of them in between, tries again. Throws HttpError. */
 async function changeRows(
   reply: FastifyReply,
   dependencies: ByFilterDependencies,
@@ -181,8 +177,8 @@ function isOvertaken(error: unknown): error is HttpError {
 }
 
 /**
- * Each try is a command of its own. Under an Idempotency-Key, a repetition of the request repeats the tries, and finds
- * the outcome of each.
+ * Each try is a command of its own. If a client repeats the request with its Idempotency-Key, the service repeats the
+ * tries and finds the outcome of each.
  */
 function identityOf(identity: RequestIdentity, tries: number): RequestIdentity {
   const { commandId, digest } = identity;
@@ -194,7 +190,7 @@ function identityOf(identity: RequestIdentity, tries: number): RequestIdentity {
   };
 }
 
-/** Errors of queries that the committed state makes: under an Idempotency-Key they are recorded. */
+/** Errors of queries that follow from the committed state. With an Idempotency-Key, the log records them. */
 const recorded: ReadonlySet<string> = new Set<Refusal['type']>([
   'payment_required',
   'table_not_found',
@@ -226,7 +222,7 @@ async function findOrRefuse(
     if (tooMuch)
       return {
         type: 'limit_exceeded',
-        message: `the patch is too long for ${length} rows: ${batchRowsBytesMax} bytes together`,
+        message: `the patch, repeated for ${length} rows, must not be longer than ${batchRowsBytesMax} bytes`,
       };
     const once = Array.from({ length }, () => 1);
     const longest = { rowBytesMax: target.rowBytesMax, patchBytesMax: 0 };
@@ -257,14 +253,14 @@ function eventOf(
   };
 }
 
-/** The same patch for each of so many rows, as the body of an event. */
+/** The body of an event that has the same patch for each of `rows` rows. */
 async function repeated(block: RowBlock | null, rows: number): Promise<PackedBody | undefined> {
   if (block === null || rows === 0) return undefined;
   const line = Buffer.from(block.body).toString();
   return packBody(Buffer.from(`${line}\n`.repeat(rows - 1) + line));
 }
 
-/** The error with the ID of a row for the place of its operation, which the client does not know. */
+/** Replaces the place of an operation in the message by the ID of its row: the client knows rows, not operations. */
 function namingRow(error: unknown, rows: readonly MatchingRow[]): unknown {
   if (!(error instanceof HttpError)) return error;
   const message = error.message.replace(/^operations\[(\d+)\](\.row\.)?/, (place, at: string, cell?: string) => {

@@ -13,7 +13,7 @@ import type { RowLimits } from '../../../language/events/limits.ts';
 import { readPatchRow } from '../../../language/formats/read-patch-row.ts';
 import type { Refusal } from '../../../language/values/refusal.ts';
 import type { TeamActivity } from '../../usage/team-activity.ts';
-import { setDroppedCells } from '../answers/answer-write.ts';
+import { setDroppedCells } from '../answers/write-headers.ts';
 import { replyMissing } from '../answers/missing.ts';
 import { collectInPlace } from '../bodies/body-place.ts';
 import { readMediaType } from '../bodies/media-type.ts';

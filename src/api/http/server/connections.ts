@@ -14,7 +14,7 @@ import { HttpError } from '../answers/http-error.ts';
 import { BodyPaces, timeoutOf, type SendingFloor } from '../bodies/body-pace.ts';
 import { deferContinue, failBody, hasBody } from '../bodies/request-body.ts';
 import { charge, limitConnections, type ConnectionBounds } from './address-connections.ts';
-import { inTurn } from './pipeline.ts';
+import { inTurn } from './pipelined-requests.ts';
 import { dropRestOfBody } from './rest-of-body.ts';
 import { cutOffSlowReaders, type ReadingFloor } from './slow-readers.ts';
 

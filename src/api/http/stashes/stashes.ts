@@ -6,7 +6,7 @@ import type { StashQueries } from '../../../../projections/stashes/stashes.queri
 import type { StashLimits } from '../../../language/events/limits.ts';
 import { stashNameOf } from '../../../language/events/stash-name.ts';
 import type { EventLog } from '../../../log/event-log.ts';
-import { setDroppedCells, setRemarks } from '../answers/answer-write.ts';
+import { setDroppedCells, setRemarks } from '../answers/write-headers.ts';
 import type { Refuses } from '../bodies/body-blocks.ts';
 import { receiveRows, type RowReceiver } from '../bodies/receive-rows.ts';
 import { jsonContent, linksTo, type Link, type Operation } from '../openapi/operation.ts';

@@ -17,7 +17,7 @@ import { compileCount, compileGroups, compileRows, type GroupColumn, type QueryS
 import { Continuations } from './continuations.ts';
 import type { Copies, HeldTable } from './copies.ts';
 import { columnsOf, selectFields } from './export/text-writers.ts';
-import { withQueryTimeout } from './in-time.ts';
+import { withQueryTimeout } from './query-timeout.ts';
 
 interface QueryAnswer {
   readonly body: Buffer;

@@ -23,7 +23,7 @@ import { parseTree, type SqlNode } from '../sql/node.ts';
 import { StuckQuery, type Columnar } from './columnar.ts';
 import { compileShown, type QuerySource } from './compile.ts';
 import type { Copies } from './copies.ts';
-import { withQueryTimeout } from './in-time.ts';
+import { withQueryTimeout } from './query-timeout.ts';
 import { withParts } from './parts.ts';
 import type { SqlMemory } from './sql-memory.ts';
 import { hasUnnamed, sqlColumn, textTooLong, type SqlColumn } from './sql-columns.ts';

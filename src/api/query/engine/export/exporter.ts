@@ -25,7 +25,7 @@ import {
 } from '../compile.ts';
 import type { Copies } from '../copies.ts';
 import { FillTurns } from '../fill-turns.ts';
-import { withQueryTimeout } from '../in-time.ts';
+import { withQueryTimeout } from '../query-timeout.ts';
 import { partsBeside } from '../parts.ts';
 import type { Room } from '../room.ts';
 import type { TableCopy } from '../table-copy.ts';

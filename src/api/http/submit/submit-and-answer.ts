@@ -1,14 +1,17 @@
-/** Answers a write. If the client allows it, the answer may come before the outcome (spec 4.2, decisions 3). */
+/**
+ * Submits a write, waits for its outcome and answers it. If the client allows it, the answer may come before the
+ * outcome (spec 4.2, decisions 3).
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { RowQueries } from '../../../../projections/tables/rows.queries.ts';
 import type { PackedBody } from '../../../language/events/event-codec.ts';
-import type { OperationCounts } from '../../../language/events/outcome.ts';
 import type { Remarks } from '../../../language/formats/row-reader.ts';
-import { encloseResult } from './result-json.ts';
-import type { RequestIdentity } from '../submit/request-identity.ts';
-import type { Submitter } from '../submit/submitter.ts';
-import type { Submission } from '../submit/turned-away.ts';
+import { encloseResult } from '../answers/result-json.ts';
+import { setDroppedCells, setOperationCounts, setRemarks } from '../answers/write-headers.ts';
+import type { RequestIdentity } from './request-identity.ts';
+import type { Submitter } from './submitter.ts';
+import type { Submission } from './turned-away.ts';
 import { parseOrRefuse } from '../requests/validation.ts';
 import { setVersion } from '../requests/versions.ts';
 
@@ -23,7 +26,7 @@ export function readAsynchronous(request: FastifyRequest): boolean {
   return value !== undefined && parseOrRefuse(asynchronous, value, 'x-service-asynchronous') === 'true';
 }
 
-/** The dependencies of answering a write. */
+/** The dependencies of submitting and answering a write. */
 export interface WriteDependencies {
   readonly submitter: Submitter;
   readonly rows: RowQueries;
@@ -48,7 +51,7 @@ export interface WriteRequest {
  * Submits a write whose body has been read, and answers it: with its result and `status`, or 202 with its job if the
  * client accepts that and the outcome takes longer, or is unknown. Throws as `Submitter.submit` does.
  */
-export async function answerWrite(
+export async function submitAndAnswer(
   reply: FastifyReply,
   { submitter, rows: queries }: WriteDependencies,
   write: WriteRequest,
@@ -65,25 +68,6 @@ export async function answerWrite(
   const { droppedCells, operations } = submitted.result;
   setRemarks(setOperationCounts(setDroppedCells(reply, droppedCells), operations), remarks);
   return setVersion(reply, submitted.etag).code(status).type(json).send(data);
-}
-
-/** Tells the client what the operations of a batch did. Undefined: the request was no batch. */
-export function setOperationCounts(reply: FastifyReply, counts: OperationCounts | undefined): FastifyReply {
-  if (counts === undefined) return reply;
-  const { added, patched, unchanged, deleted } = counts;
-  const text = `added=${added}, patched=${patched}, unchanged=${unchanged}, deleted=${deleted}`;
-  return reply.header('tablog-rows', text);
-}
-
-/** Sends how many cells were dropped. Undefined: the request drops no cells, or they were not counted. */
-export function setDroppedCells(reply: FastifyReply, droppedCells: number | undefined): FastifyReply {
-  return droppedCells === undefined ? reply : reply.header('tablog-dropped-cells', droppedCells);
-}
-
-/** Sends remarks on a body that was read in a way that the client may not expect. */
-export function setRemarks(reply: FastifyReply, { shortLines, notes }: Remarks): FastifyReply {
-  if (shortLines > 0) reply.header('tablog-short-lines', shortLines);
-  return notes.length === 0 ? reply : reply.header('tablog-notes', notes.join('; '));
 }
 
 /**

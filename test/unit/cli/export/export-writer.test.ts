@@ -3,11 +3,11 @@
  * `delimited-row-writer.ts`.
  */
 import { describe, expect, test } from '@jest/globals';
-import type { TextFormat } from '../../../clients/file-import/file-format.ts';
-import { PageRows } from '../../../src/cli/export/page-rows.ts';
-import { exportWriterFor } from '../../../src/cli/export/row-writer.ts';
-import { plainCsv } from '../../../src/api/query/language/export-format.ts';
-import type { WrittenColumn } from '../../../src/language/formats/delimited-row-writer.ts';
+import type { TextFormat } from '../../../../clients/file-import/file-format.ts';
+import { PageRows } from '../../../../src/cli/export/page-rows.ts';
+import { exportWriterFor } from '../../../../src/cli/export/export-writer.ts';
+import { plainCsv } from '../../../../src/api/query/language/export-format.ts';
+import type { WrittenColumn } from '../../../../src/language/formats/delimited-row-writer.ts';
 
 interface Options {
   readonly columns?: readonly WrittenColumn[];

@@ -13,7 +13,7 @@ export interface RowReaderLimits {
   readonly envelopeBytes: number;
 }
 
-export const defaultRowLimits: RowReaderLimits = {
+export const defaultReaderLimits: RowReaderLimits = {
   blockRows: 10_000,
   blockBytes: 512 * 1024,
   rowBytes: 512 * 1024,
