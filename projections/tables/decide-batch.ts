@@ -1,6 +1,12 @@
 /** A batch: several operations on the rows of a table, all or none (docs/decisions/0076). */
 import type { Event, EventData, EventOf } from '../../src/language/events/event.ts';
-import { pushRange, rangeOfRow, type OperationCounts, type Outcome, type RowRange } from '../../src/language/events/outcome.ts';
+import {
+  pushRange,
+  rangeOfRow,
+  type OperationCounts,
+  type Outcome,
+  type RowRange,
+} from '../../src/language/events/outcome.ts';
 import { namesRow, operationOfRow, profileOfOne, type RowOperation } from '../../src/language/events/row-operations.ts';
 import { decideSchema, type SchemaDecision } from '../../src/language/values/decide-schema.ts';
 import type { TableSchema } from '../../src/language/values/table-schema.ts';
@@ -140,4 +146,3 @@ function rowOf(outcome: Outcome): RowRange {
   if (row === undefined) throw new Error('an operation has no row');
   return row;
 }
-

@@ -59,7 +59,10 @@ export function decideUpsertRows(
     const bytes = Buffer.byteLength(upserted.add(keys[row]!, readPatch(body)).body);
     if (bytes > data.limits.rowBytesMax) {
       const place = placeOf({ row, position: 0 });
-      return refuse('limit_exceeded', `${place}: the row would have ${bytes} bytes, more than ${data.limits.rowBytesMax}`);
+      return refuse(
+        'limit_exceeded',
+        `${place}: the row would have ${bytes} bytes, more than ${data.limits.rowBytesMax}`,
+      );
     }
     rowBytesMax = Math.max(rowBytesMax, bytes);
   }
@@ -143,7 +146,9 @@ function keysOfAdded({ tableId, since }: TableKey, added: UpsertedRows['added'],
   const { key: extent, version, ordinal } = tail.extent;
   const taken = added.flatMap(({ key }, place) => {
     const index = tail.first + place;
-    return key === null ? [] : [[key.text, { extent, index, rowId: formatRowId({ version, ordinal, index }) }] as const];
+    return key === null
+      ? []
+      : [[key.text, { extent, index, rowId: formatRowId({ version, ordinal, index }) }] as const];
   });
   return taken.length === 0 ? [] : [{ kind: 'keys', tableId, since, freed: [], taken }];
 }

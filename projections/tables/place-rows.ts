@@ -254,12 +254,7 @@ interface FewRows {
  * Adds a few rows to the open tail. A tail that has another schema or no room closes first. So does a tail from before
  * versions were lost, because the IDs of lost rows at its end would be issued again.
  */
-export function placeInTail(
-  tables: TablesState,
-  table: Table,
-  { bodies, ids }: FewRows,
-  at: LogPlace,
-): PlacedInTable {
+export function placeInTail(tables: TablesState, table: Table, { bodies, ids }: FewRows, at: LogPlace): PlacedInTable {
   const bytes = bodies.reduce((sum, body) => sum + Buffer.byteLength(body), 0);
   const open = table.tail === null ? null : tables.extent(table.tail);
   const joins =

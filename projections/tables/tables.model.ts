@@ -228,7 +228,8 @@ function keysAtMost(data: EventData): number {
 
 /** The present rows of a table. */
 function needs(data: EventData): string[] {
-  const needsRows = data.type === 'TableOverwriteRequested' || (data.type === 'RowsAddRequested' && data.mode === 'upsert');
+  const needsRows =
+    data.type === 'TableOverwriteRequested' || (data.type === 'RowsAddRequested' && data.mode === 'upsert');
   return needsRows || namedBy(data, 'row') !== null ? [tableOf(data)!] : [];
 }
 

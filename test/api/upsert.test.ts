@@ -12,7 +12,11 @@ const rows = [{ email: 'a', age: 1 }, { email: 'b', age: 2 }, { age: 3 }];
 
 /** A table whose key is the column `email`, with these rows. */
 async function keyedTable(): Promise<MadeTable> {
-  const answer = await client().post('/tables', { name: 'people', schema: { ...schemaOf(types), key: ['email'] }, rows });
+  const answer = await client().post('/tables', {
+    name: 'people',
+    schema: { ...schemaOf(types), key: ['email'] },
+    rows,
+  });
   if (answer.status !== 201) throw new Error(answer.text);
   const { tableID: id, rowIDs: rowIds } = answer.json.data;
   return { id, path: `/tables/${id}/rows`, rowIds, version: answer.version! };
@@ -169,7 +173,7 @@ test('a batch upserts in order with its other operations', async () => {
   expect(answer.json.data.rowIDs).toEqual([c, a, a, b, again, c]);
 });
 
-test('of upserts of the same keys at once, each takes effect, and no key is there twice', async () => {
+test('upserts of the same keys at once all take effect, and no key is there twice', async () => {
   const table = await keyedTable();
   const columns = Array.from({ length: 8 }, (_, n) => `c${n}`);
   await client().patch(`/tables/${table.id}`, { add: columns.map((id) => ({ id, type: 'number' })) });

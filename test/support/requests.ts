@@ -31,7 +31,10 @@ export interface Rows {
   readonly before?: readonly Arrived[];
 }
 
-function read(rows: readonly string[], keepsNulls = false): { carried: EventRows; body: Uint8Array; runs: Uint8Array | null } {
+function read(
+  rows: readonly string[],
+  keepsNulls = false,
+): { carried: EventRows; body: Uint8Array; runs: Uint8Array | null } {
   const reader = new JsonRowReader({ form: 'rows', retainIds: true, keepsNulls });
   const blocks = [...reader.push(Buffer.from(`[${rows.join(',')}]`)), ...reader.end().blocks];
   const block = blocks[0] ?? { profile: emptyProfile, body: Buffer.of(), ids: null };

@@ -141,7 +141,7 @@ export function shownCounts(outcome: Outcome): string {
 }
 
 /** The rows of a state as they read now, without deleted ones, in the order of their extents. */
-export function rowsOf({ tables }: States): string[] {
+export function presentedRows({ tables }: States): string[] {
   const table = tables.table('table')!;
   const presenterFor = presentersOf(tables.schema(table), table.widened);
   return [...tables.allExtents()].flatMap(({ key, rows }) =>

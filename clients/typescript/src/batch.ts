@@ -7,10 +7,14 @@ import { versionOf, type Version, type Versioned } from './versions.ts';
 /** An operation of a batch. With `ifMatch` it is refused if its row has changed since. */
 export type RowOperation<Row> =
   | { readonly op: 'add'; readonly row: Row }
+  | { readonly op: 'upsert'; readonly row: RowChanges<Row> }
   | { readonly op: 'patch'; readonly rowID: string; readonly row: RowChanges<Row>; readonly ifMatch?: Version }
   | { readonly op: 'delete'; readonly rowID: string; readonly ifMatch?: Version };
 
-/** What the operations of a batch did: the ID of the row of each, in order, and the version of the table. */
+/**
+ * What the operations of a batch, or the rows of an upsert, did: the ID of the row of each, in order, and the version
+ * of the table.
+ */
 export interface Changed extends Versioned<{ readonly rowIDs: readonly string[] }> {
   /** How many operations added, patched or deleted a row, and how many changed nothing. */
   readonly added: number;

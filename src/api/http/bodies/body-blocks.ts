@@ -210,9 +210,7 @@ export class BodyBlocks implements AsyncDisposable {
     if (refusal !== null) return { refusal };
     const carried = { profile, ...(ids === null ? {} : { ids: true as const }) };
     const areFew =
-      profile.rows === 0 ||
-      inEvent ||
-      (!asSegments && profile.rows <= fewRowsMax && profile.bytes <= fewBytesMax);
+      profile.rows === 0 || inEvent || (!asSegments && profile.rows <= fewRowsMax && profile.bytes <= fewBytesMax);
     if (areFew) {
       return { source: { kind: 'few', ...carried }, body: await packBody(joinRowBodies(block)) };
     }

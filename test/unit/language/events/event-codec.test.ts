@@ -198,7 +198,10 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
     onSchemaError,
     limits,
     operations: fc.array(
-      fc.oneof(plain({ op: fc.constantFrom('add', 'upsert') }), plain({ op: fc.constantFrom('patch', 'delete'), row, ifMatch })),
+      fc.oneof(
+        plain({ op: fc.constantFrom('add', 'upsert') }),
+        plain({ op: fc.constantFrom('patch', 'delete'), row, ifMatch }),
+      ),
       { maxLength: 5 },
     ),
     profile,

@@ -5,7 +5,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { blockRow, given, here, tailRow, when, whenInOrder, type Given } from '../../../support/decisions.ts';
 import { add, batchOf, few, patch, type Asked, type BatchOperation } from '../../../support/requests.ts';
-import { idsOf, rowsOf, shownCounts } from '../../../support/shown-decisions.ts';
+import { idsOf, presentedRows, shownCounts } from '../../../support/shown-decisions.ts';
 
 const state: Given = { block: ['{"a":1,"b":"x"}', '{"a":2,"b":"y"}'], tail: ['{"a":3,"b":"z"}'] };
 
@@ -135,7 +135,7 @@ describe('a batch', () => {
   ])('a batch %s', async (_name, operations, asked, outcome, rows, ids) => {
     const states = given(state);
     const decided = await whenInOrder(states, batchOf(operations, asked));
-    expect([shownCounts(decided), rowsOf(states), idsOf(decided)]).toEqual([outcome, rows, ids]);
+    expect([shownCounts(decided), presentedRows(states), idsOf(decided)]).toEqual([outcome, rows, ids]);
     const team = states.teams.team('team')!;
     expect([states.tables.table('table')!.rows, team.rows]).toEqual([rows.length, rows.length]);
   });
@@ -241,7 +241,7 @@ describe('a batch is refused whole', () => {
   ])('a batch is refused whole %s', async (_name, operations, asked, more, refusal) => {
     const states = given({ ...state, ...more });
     expect(shownCounts(await whenInOrder(states, batchOf(operations, asked)))).toBe(refusal);
-    expect(rowsOf(states)).toEqual(before);
+    expect(presentedRows(states)).toEqual(before);
     const { tables } = states;
     const { version, rows } = tables.table('table')!;
     expect([version, rows, states.teams.team('team')!.rows]).toEqual([50n, 3, 3]);

@@ -16,7 +16,7 @@ import {
   type BatchOperation,
   type Rows,
 } from '../../../support/requests.ts';
-import { idsOf, rowsOf, shownCounts } from '../../../support/shown-decisions.ts';
+import { idsOf, presentedRows, shownCounts } from '../../../support/shown-decisions.ts';
 
 const before = ['{"a":1,"b":"x"}', '{"a":2,"b":"y"}'];
 
@@ -115,7 +115,7 @@ describe('an upsert', () => {
   ])('an upsert %s', (_name, rows, asked, outcome, after, ids) => {
     const states = keyed();
     const decided = when(states, upsert(rows, asked)).outcome;
-    expect([shownCounts(decided), rowsOf(states), idsOf(decided)]).toEqual([outcome, after, ids]);
+    expect([shownCounts(decided), presentedRows(states), idsOf(decided)]).toEqual([outcome, after, ids]);
     expect([states.tables.table('table')!.rows, states.teams.team('team')!.rows]).toEqual([after.length, after.length]);
   });
 
@@ -192,7 +192,7 @@ describe('an upsert', () => {
     when(states, remove(tailRow(1)), at(101n));
     const decided = when(states, upsert(few('{"a":3,"b":"w"}', '{"a":1}', '{"a":2}')), at(102n)).outcome;
     expect([shownCounts(decided), idsOf(decided)]).toEqual(['ok 102 +2 ~1 =0 -0', '30.0[0] 30.0[2..3]']);
-    expect(rowsOf(states)).toEqual(['{"a":3,"b":"w"}', '{"a":1}', '{"a":2}']);
+    expect(presentedRows(states)).toEqual(['{"a":3,"b":"w"}', '{"a":1}', '{"a":2}']);
     expect(shownCounts(when(states, add(few('{"a":1}')), at(103n)).outcome)).toMatch(/^key_not_unique/);
     expect(when(states, patch(tailRow(2), '{"a":5}'), at(104n)).outcome.status).toBe('applied');
     expect(shownCounts(when(states, upsert(few('{"a":1}')), at(105n)).outcome)).toBe('ok 105 +1 ~0 =0 -0');
@@ -229,6 +229,6 @@ describe('a batch', () => {
   ])('a batch %s', async (_name, operations, outcome, after, ids) => {
     const states = keyed();
     const decided = await whenInOrder(states, batchOf(operations));
-    expect([shownCounts(decided), rowsOf(states), idsOf(decided)]).toEqual([outcome, after, ids]);
+    expect([shownCounts(decided), presentedRows(states), idsOf(decided)]).toEqual([outcome, after, ids]);
   });
 });
