@@ -7,13 +7,15 @@ import {
   type Outcome,
   type RowRange,
 } from '../../src/language/events/outcome.ts';
+import { formatRowId } from '../../src/language/events/row-id.ts';
 import { namesRow, operationOfRow, profileOfOne, type RowOperation } from '../../src/language/events/row-operations.ts';
 import { decideSchema, type SchemaDecision } from '../../src/language/values/decide-schema.ts';
+import type { Refusal } from '../../src/language/values/refusal.ts';
 import type { TableSchema } from '../../src/language/values/table-schema.ts';
 import { apply, refusedWith } from '../../src/log/batch/decision.ts';
 import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { AppliedPart, Sequence } from '../../src/log/batch/sequence.ts';
-import { unchangedTable } from './guards.ts';
+import { changedSince, unchangedTable } from './guards.ts';
 import { fixedColumns } from './keys/table-key.ts';
 import { droppedCells } from './place-rows.ts';
 import type { Table, TableChange } from './table.ts';
@@ -25,18 +27,21 @@ export const batchSequence: Sequence<Batch, TableStates, TableChange> = {
   open: openBatch,
   partsOf,
   outcomeOf,
-  refusalOf: ({ type, message }, part) => ({ type, message: `operations[${part}]: ${message}` }),
+  refusalOf,
 };
 
 /**
- * Guards: table, suspension, If-Match, cells. Decides the schema once for all rows of the batch, as if one request
- * added them.
+ * Guards: table, suspension, If-Match, the columns that a filter read, cells. Decides the schema once for all rows of
+ * the batch, as if one request added them.
  */
 function openBatch(states: TableStates, event: Event<Batch>, at: LogPlace): Decision<TableChange> {
   const { data } = event;
   const found = unchangedTable(states, data, at);
   if ('refused' in found) return found.refused;
   const { table } = found;
+  // The filter and the patch are meant for the columns that the rows had when they were found.
+  const changedColumns = changedSince('schema', table.widened, data.foundAt ?? null, at);
+  if (changedColumns !== null) return refusedWith(changedColumns);
   const decided = decideSchemaOf(data, table, states.tables.schema(table), at.version);
   if ('refusal' in decided) return refusedWith(decided.refusal);
 
@@ -60,9 +65,12 @@ function openBatch(states: TableStates, event: Event<Batch>, at: LogPlace): Deci
   );
 }
 
-/** Decides the schema for the rows of a batch. Messages name the operation of a row. */
+/**
+ * Decides the schema for the rows of a batch. Messages name the operation of a row; a patch by filter is the same for
+ * all rows.
+ */
 function decideSchemaOf(
-  { operations, profile, onSchemaError: mode, limits }: Batch,
+  { operations, foundAt, profile, onSchemaError: mode, limits }: Batch,
   table: Pick<Table, 'keyColumns'>,
   schema: TableSchema,
   version: bigint,
@@ -74,7 +82,8 @@ function decideSchemaOf(
     version,
     columnsMax: limits.columnsMax,
     fixed: fixedColumns(table),
-    place: ({ row }, columnId) => `operations[${operationOfRow(operations, row)}].row.${columnId}`,
+    place: ({ row }, columnId) =>
+      foundAt === undefined ? `operations[${operationOfRow(operations, row)}].row.${columnId}` : columnId,
   });
 }
 
@@ -105,6 +114,14 @@ function partsOf({ teamId, tableId, onSchemaError, limits, operations, profile: 
       }
     }
   });
+}
+
+/** Names the operation; by its row if a filter found that, because the client does not know the operations. */
+function refusalOf({ operations, foundAt }: Batch, { type, message }: Refusal, part: number): Refusal {
+  const operation = operations[part]!;
+  if (foundAt === undefined || !namesRow(operation)) return { type, message: `operations[${part}]: ${message}` };
+  const name = `row ${formatRowId(operation.row)}: `;
+  return { type, message: message.startsWith(name) ? message : `${name}${message}` };
 }
 
 /** The table has the version of the event, unless nothing changed. */

@@ -6,9 +6,9 @@ interface Failure {
 }
 
 /**
- * Calls `work` for each item and its index, with at most `parallel` calls at a time. The next item is pulled when there
- * is room for it. After a failure nothing new is started, work in flight is awaited, and the error of the first failed
- * item (in item order) is thrown. So a file with many mistakes reports the first one.
+ * Calls `work` for each item and its index, with at most `parallel` calls at a time. It pulls the next item when there
+ * is room for it. After a failure it starts nothing new, awaits work in flight, and throws the error of the first
+ * failed item (in item order). So a file with many mistakes reports the first one.
  * @param stop is called at the first failure, to end the wait for further items: `items` may then throw anything
  */
 export async function eachInParallel<T>(

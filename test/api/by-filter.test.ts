@@ -32,7 +32,7 @@ test('a deletion by filter deletes the rows that meet it', async () => {
   expect(cellsOf(await client().rows(table.id))).toEqual(rows.slice(0, 2));
 });
 
-test('no row meets the filter: nothing changes, and the version is that of the table', async () => {
+test('if no row meets the filter, nothing changes, and the answer has the version of the table', async () => {
   const table = await createTable(client(), rows, types);
   const none = { column: 'n', op: 'gt', value: 9 };
   await leavingUnchanged(client(), table.path, async () => {
@@ -179,7 +179,7 @@ test.each<[string, string, (table: Table) => string, unknown, outcome: string, m
   });
 });
 
-test('more rows than a batch may have are refused, and none changes', async () => {
+test('if more rows meet the filter than a batch may have, the request is refused and none changes', async () => {
   const table = await createTable(
     client(),
     Array.from({ length: 10_001 }, (_, n) => ({ n })),
@@ -197,7 +197,7 @@ test('more rows than a batch may have are refused, and none changes', async () =
 });
 
 describe('an Idempotency-Key', () => {
-  test('has the first answer, whatever the rows are now', async () => {
+  test('returns the first answer, even if the rows have changed', async () => {
     const table = await createTable(client(), rows, types);
     const headers = { 'idempotency-key': `by filter ${table.id}` };
     const first = await client().delete(pathOf(table, isX), headers);
@@ -209,13 +209,43 @@ describe('an Idempotency-Key', () => {
     expect((await client().delete(pathOf(table, isX), headers)).text).toBe(first.text);
   });
 
-  test('has the first refusal', async () => {
+  test('returns the first refusal', async () => {
     const table = await createTable(client(), rows, types);
     const headers = { 'idempotency-key': `refused ${table.id}` };
     const first = await client().patch(pathOf(table, isX), { n: 'x' }, headers);
     await client().post(`${table.path}?onSchemaError=updateSchema`, [{ n: 'x' }]);
     const again = await client().patch(pathOf(table, isX), { n: 'x' }, headers);
     expect([outcomeOf(again), again.text]).toEqual(['422 column_has_invalid_value', first.text]);
+  });
+
+  test('returns the first answer, even if the filter no longer fits the columns', async () => {
+    const table = await createTable(client(), rows, types);
+    const headers = { 'idempotency-key': `columns ${table.id}` };
+    const ask = (): Promise<Answer> =>
+      client().delete(pathOf(table, { column: 's', op: 'contains', value: 'x' }), headers);
+    const first = await ask();
+    expect(outcomeOf(first)).toBe('200');
+    await client().patch(`/tables/${table.id}?onMisfit=clear`, { columns: [{ id: 's', type: 'number' }] });
+    const without = await client().delete(pathOf(table, { column: 's', op: 'contains', value: 'x' }));
+    expect(outcomeOf(without)).toBe('400 request_validation_error');
+    const again = await ask();
+    expect([again.text, again.version, counts(again)]).toEqual([first.text, first.version, counts(first)]);
+  });
+
+  test('returns the first refusal, which names the row', async () => {
+    const table = await createTable(client(), rows, types);
+    await client().patch(`/tables/${table.id}`, { key: ['n'] });
+    const headers = { 'idempotency-key': `key ${table.id}` };
+    const first = await client().patch(pathOf(table, isX), { n: 7 }, headers);
+    const [one, , third] = table.rowIds;
+    const message = `row ${third}: row ${one} has the same key, "n" = 7`;
+    expect([outcomeOf(first), first.json.error.message]).toEqual(['409 key_not_unique', message]);
+    await client().delete(`${table.path}/${one}`);
+    await client().post(table.path, [
+      { n: 8, s: 'x' },
+      { n: 9, s: 'x' },
+    ]);
+    expect((await client().patch(pathOf(table, isX), { n: 7 }, headers)).text).toBe(first.text);
   });
 });
 
@@ -227,7 +257,7 @@ test('a token for reading only may not change rows by a filter', async () => {
   expect((await reader.patch(pathOf(table, isX, '&dryRun=true'), { n: 1 })).status).toBe(403);
 });
 
-test('no change of somebody else is lost while rows are changed by a filter', async () => {
+test('while rows are changed by a filter, no change of another client is lost', async () => {
   const table = await createTable(
     client(),
     Array.from({ length: 20 }, () => ({ n: 0 })),
@@ -246,4 +276,17 @@ test('no change of somebody else is lost while rows are changed by a filter', as
   }
   expect(outcomes.every((outcome) => outcome === '200' || outcome === '412 precondition_failed')).toBe(true);
   expect(cellsOf(await client().rows(table.id))).toEqual(table.rowIds.map((_, at) => ({ n: 5, s: `single ${at}` })));
+});
+
+test('a deletion by filter after a change of columns uses the new columns', async () => {
+  for (let round = 0; round < 6; round += 1) {
+    const table = await createTable(client(), rows, types);
+    const [deleted, changed] = await Promise.all([
+      client().delete(pathOf(table, isX)),
+      client().patch(`/tables/${table.id}`, { remove: ['s'], add: [{ id: 's', type: 'string' }] }),
+    ]);
+    expect([outcomeOf(deleted), outcomeOf(changed)]).toEqual(['200', '200']);
+    const isBefore = deleted.version! < changed.version!;
+    expect(deleted.json.data.rowIDs).toEqual(isBefore ? [table.rowIds[0], table.rowIds[2]] : []);
+  }
 });

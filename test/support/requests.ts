@@ -104,6 +104,8 @@ export const stash: Rows = { source: { kind: 'stash', stashId: 'stash' } };
 
 export interface Asked {
   readonly ifMatch?: bigint | null;
+  /** The version at which a filter found the rows of a batch. */
+  readonly foundAt?: bigint;
   readonly mode?: SchemaErrorMode;
   readonly rowsPerTableMax?: number;
   readonly columnsMax?: number;
@@ -208,7 +210,8 @@ export function batchOf(operations: readonly BatchOperation[], asked: Asked = {}
   const read = readBatch(Buffer.from(`{"operations":[${listed.join(',')}],"onSchemaError":"${mode}"}`));
   const limits = limitsOf(asked);
   const data = batch({ teamId: 'team', tableId: 'table', ifMatch, body: read, limits });
-  return { data, body: read.block?.body };
+  const { foundAt } = asked;
+  return { data: foundAt === undefined ? data : { ...data, foundAt }, body: read.block?.body };
 }
 
 export interface AskedPatch {

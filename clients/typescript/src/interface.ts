@@ -33,7 +33,7 @@ export interface paths {
         };
         /**
          * List tables
-         * @description A page of the team's tables, in the order in which they were created; at most 10,000. While tables remain, the answer has a `continuation`; the last page has none. Tables that are created or deleted between two pages neither hide nor repeat others. Names need not be unique.
+         * @description A page of the team's tables, in the order in which they were created; at most 10,000. While tables remain, the answer has a `continuation`; the last page has none. If tables are created or deleted between two pages, no other table is skipped or repeated. Names need not be unique.
          */
         get: operations["listTables"];
         put?: never;
@@ -79,7 +79,7 @@ export interface paths {
         head: operations["getTableHead"];
         /**
          * Change a table
-         * @description Changes the name of the table and its columns: their display names, types and order. It also adds and removes columns. Declares a key, or removes it (null): no two rows may have equal values in all columns of a key. Whatever the body does not name stays as it is. All changes take effect in one step, however many rows the table has: first columns are removed, then changed, then added, and at last reordered. The values of a removed column are gone, even if a column with its ID is added again. If a value does not fit the new type of its column, the request is refused. With `onMisfit=clear` the cell becomes empty instead.
+         * @description Changes the name of the table and its columns: their display names, types and order. It also adds and removes columns. Declares a key, or removes it (null): no two rows may have equal values in all columns of a key. Everything that the body does not name keeps its value. All changes take effect in one step, however many rows the table has: first columns are removed, then changed, then added, and at last reordered. The values of a removed column are gone, even if a column with its ID is added again. If a value does not fit the new type of its column, the request is refused. With `onMisfit=clear` the cell becomes empty instead.
          */
         patch: operations["updateTable"];
         trace?: never;
@@ -110,7 +110,7 @@ export interface paths {
         options?: never;
         /**
          * Get the version of a table's rows
-         * @description The version as `ETag`. It rises with each change of the table's data, so a client can ask again to find out about changes.
+         * @description The version as `ETag`. It rises with each change of the table's data, so a client can poll it to detect changes.
          */
         head: operations["getRowsVersion"];
         /**
@@ -238,7 +238,7 @@ export interface paths {
         get?: never;
         /**
          * Send a chunk of rows to a stash
-         * @description The first chunk creates the stash. For 48 hours from then on, unless the service is set otherwise, it can be imported in one step: as the rows of a new table, as rows added to a table, or in place of all rows of a table. Chunks may arrive in parallel and in any order. The rows are ordered by the serials of their chunks: as numbers if all serials of the stash are integers, otherwise by code point. A chunk replaces an earlier one with the same serial, so that it can be sent again. 500 to 1,000 rows in a chunk work well. When the stash is imported, its values are checked against the schema, and so are the `$rowID`s with which rows keep their identity in an overwrite. A team has at most 10,000 stashes, unless its plan or the service is set otherwise.
+         * @description The first chunk creates the stash. For 48 hours from then on, unless the service is set otherwise, it can be imported in one step: as the rows of a new table, as rows added to a table, or in place of all rows of a table. Chunks may arrive in parallel and in any order. The rows are ordered by the serials of their chunks: as numbers if all serials of the stash are integers, otherwise by code point. A chunk replaces an earlier one with the same serial, so that it can be sent again. 500 to 1,000 rows in a chunk work well. The import of the stash checks the values against the schema, and also the `$rowID`s with which rows keep their identity in an overwrite. A team has at most 10,000 stashes, unless its plan or the service is set otherwise.
          */
         put: operations["putChunk"];
         post?: never;
@@ -401,7 +401,7 @@ export interface paths {
         };
         /**
          * List jobs
-         * @description A page of the team's jobs of the last 7 days, newest first: 1,000 unless fewer are asked for. The list has each request that was answered with the ID of a job. `GET /jobs/{jobID}` has its result. The token of an app sees the jobs of tokens of that app. A page may have fewer jobs than `limit` although it has a `continuation`.
+         * @description A page of the team's jobs of the last 7 days, newest first: 1,000 unless the request asks for fewer. The list has each request that was answered with the ID of a job. `GET /jobs/{jobID}` has its result. The token of an app sees the jobs of tokens of that app. A page may have fewer jobs than `limit` although it has a `continuation`.
          */
         get: operations["listJobs"];
         put?: never;
@@ -481,7 +481,7 @@ export interface paths {
         };
         /**
          * Get the team's use of its quotas
-         * @description For each quota: how much the team uses, how much it may use, and what sets the limit. `logBytesPerDay` are bytes of the log today (UTC); bytes that other processes counted are some seconds old. The rate limits are those of the process that answers; the list is empty unless settings of the service add limits. Not for the token of an app.
+         * @description For each quota: how much the team uses, how much it may use, and what sets the limit. `logBytesPerDay` are bytes of the log today (UTC); bytes that other processes counted are some seconds old. The rate limits are those of the process that answers; the list is empty unless settings of the service add limits. The token of an app may not use this.
          */
         get: operations["getUsage"];
         put?: never;
@@ -501,7 +501,7 @@ export interface paths {
         };
         /**
          * Get the team's activity in the last hour
-         * @description The activity minute by minute, the present minute last. Only the process that answers has counted it, and only since `since`. Also tells how far the service has processed the part of the log with the team's events. Answers of queries and exports count as bytes, but not as rows. A process counts for the 1,000 teams that were active most recently. Not for the token of an app.
+         * @description The activity minute by minute, the present minute last. Only the process that answers has counted it, and only since `since`. Also tells how far the service has processed the part of the log with the team's events. Answers of queries and exports count as bytes, but not as rows. A process counts for the 1,000 teams that were active most recently. The token of an app may not use this.
          */
         get: operations["getActivity"];
         put?: never;
@@ -1437,7 +1437,7 @@ export interface components {
                 };
             };
         };
-        /** @description `not_acceptable`: `Accept` names only media types in which this path has no answer. The message lists the media types that it has. */
+        /** @description `not_acceptable`: `Accept` names no media type in which this path can answer. The message lists the media types of the path. */
         "406.not_acceptable": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1455,7 +1455,7 @@ export interface components {
                 };
             };
         };
-        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service. Or the address of the client has sent too many requests without a valid token, or to paths that need none. This try changed nothing. `Retry-After` says when to try again. */
+        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service. Or too many requests without a valid token, or to paths that need none, came from the address of the client. This try changed nothing. `Retry-After` says when to try again. */
         "429.rate_limited": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1718,7 +1718,7 @@ export interface components {
                 };
             };
         };
-        /** @description `precondition_failed`: The row or the table has changed since the version in `If-Match`, or in `ifMatch` of an operation of a batch. Or others changed rows that a change by filter found, during each of its tries. */
+        /** @description `precondition_failed`: The row or the table has changed since the version in `If-Match`, or in `ifMatch` of an operation of a batch. Or the request changes rows by filter, and others changed some of these rows during each of its tries. */
         "412.precondition_failed": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1791,7 +1791,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `not_acceptable`: `Accept` names only media types in which this path has no answer. The message lists the media types that it has. */
+        /** @description `not_acceptable`: `Accept` names no media type in which this path can answer. The message lists the media types of the path. */
         "406.not_acceptable.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1801,7 +1801,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service. Or the address of the client has sent too many requests without a valid token, or to paths that need none. This try changed nothing. `Retry-After` says when to try again. */
+        /** @description `rate_limited`: The team has used up a limit of requests, rows, bytes or imports, or its share of the service. Or too many requests without a valid token, or to paths that need none, came from the address of the client. This try changed nothing. `Retry-After` says when to try again. */
         "429.rate_limited.head": {
             headers: {
                 "Request-ID": components["headers"]["Request-ID"];
@@ -1860,7 +1860,7 @@ export interface components {
         /**
          * @description `request_validation_error`: The request is malformed. The message says where.
          *
-         *     `continuation_expired`: The rows that the next page belongs to were replaced more than an hour ago, or the copy that answered the query is gone.
+         *     `continuation_expired`: The rows of the next page were replaced more than an hour ago, or the query engine no longer has the copy of the table from which it answered.
          *
          *     `limit_exceeded`: A table, a stash, a row, a cell or a query is larger than the limit. Or the team has reached a default limit of the service: tables, stashes, open uploads, open bodies, or bytes written today. The message names the limit.
          */

@@ -34,15 +34,27 @@ function keyOf(id: string): string {
   return /^[A-Za-z_]\w*$/.test(id) ? id : JSON.stringify(id);
 }
 
+/** The TypeScript of each scalar type. */
+const scalars: Readonly<Record<Extract<ColumnType, string>, string>> = {
+  string: 'string',
+  uri: 'string',
+  url: 'string',
+  imageURI: 'string',
+  audioURI: 'string',
+  markdown: 'string',
+  phoneNumber: 'string',
+  emailAddress: 'string',
+  emoji: 'string',
+  date: 'string',
+  time: 'string',
+  dateTime: 'string',
+  duration: 'string',
+  number: 'number',
+  boolean: 'boolean',
+  json: 'unknown',
+};
+
 function typeOf(type: ColumnType): string {
-  if (typeof type !== 'string') return type.kind === 'array' ? `${typeOf(type.items.kind)}[]` : typeOf(type.kind);
-  switch (type) {
-    case 'number':
-    case 'boolean':
-      return type;
-    case 'json':
-      return 'unknown';
-    default:
-      return 'string';
-  }
+  if (typeof type === 'string') return scalars[type];
+  return type.kind === 'array' ? `${scalars[type.items.kind]}[]` : scalars[type.kind];
 }

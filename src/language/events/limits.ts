@@ -21,7 +21,7 @@ export interface StashLimits {
   readonly lifeMs: number;
   readonly chunksMax: number;
   readonly rowsMax: number;
-  /** Maximum of the columns of its blocks, summed over the blocks: an import goes through all their profiles. */
+  /** Maximum of the columns of its blocks, summed over the blocks, because an import reads all their profiles. */
   readonly profiledColumnsMax: number;
   /** How many stashes the team may have, including this one. Absent in events from before this limit: no limit. */
   readonly stashesMax?: number;

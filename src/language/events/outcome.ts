@@ -65,18 +65,18 @@ export interface OperationCounts {
 /** The result of an applied command: only what its answer needs. */
 export interface AppliedResult {
   readonly tableId?: string;
-  /** Of a batch: the row of each operation, in their order. */
+  /** For a batch: the row of each operation, in the order of the operations. */
   readonly rows?: readonly RowRange[];
   readonly operations?: OperationCounts;
   readonly linkedAppIds?: readonly string[];
-  /** How many cells `dropColumns` dropped; absent without it, and if they were not counted. */
+  /** How many cells `dropColumns` dropped; absent without `dropColumns`, and if the cells were not counted. */
   readonly droppedCells?: number;
   readonly upload?: UploadResult;
-  /** The cells that a change of types has cleared; absent if no type changed that had to be tried. */
+  /** The cells that a change of types has cleared; absent if no new type had to be tried. */
   readonly misfits?: readonly ColumnMisfits[];
   /**
-   * Nothing was changed: the rows are too many to be tried by the decision, and were not tried at this version of the
-   * table (docs/decisions/0077).
+   * Nothing was changed, because the table has too many rows for the decision to try, and the API has not tried them at
+   * this version of the table (docs/decisions/0077).
    */
   readonly untried?: true;
 }

@@ -14,7 +14,9 @@ export function carriesRow({ op }: RowOperation): boolean {
   return op !== 'delete';
 }
 
-/** What the work with an operation costs at most, besides its bytes (cost.ts): about half of a request for it alone. */
+/**
+ * Upper bound for the cost of an operation, besides its bytes (cost.ts): about half of the cost of a single request.
+ */
 export const operationCost = 4_000;
 
 export function costOfOperations(operations: readonly RowOperation[]): number {
@@ -26,7 +28,7 @@ export function namesRow(operation: RowOperation): operation is Extract<RowOpera
   return 'row' in operation;
 }
 
-/** The operation with this number among those that carry a row. Throws if there are not so many. */
+/** The index of the operation to which a row of the body belongs. Throws if no operation has this row. */
 export function operationOfRow(operations: readonly RowOperation[], row: number): number {
   let before = -1;
   const found = operations.findIndex((operation) => carriesRow(operation) && (before += 1) === row);
@@ -34,7 +36,7 @@ export function operationOfRow(operations: readonly RowOperation[], row: number)
   return found;
 }
 
-/** The profile of one row whose cells are known to fit: they have been decided with those of all rows. */
+/** The profile of one row whose cells are known to fit, because the schema was decided for all rows together. */
 export function profileOfOne({ rule, rowBytesMax }: Profile): Profile {
   return { rows: 1, bytes: rowBytesMax, rowBytesMax, columns: [], rule };
 }
@@ -50,7 +52,7 @@ export function operationsToWire(operations: readonly RowOperation[]): readonly 
   });
 }
 
-/** Throws for an operation that this version does not know, which must not be passed over. */
+/** Throws for an operation that this version does not know, because it must not be skipped. */
 export function operationsFromWire(wire: readonly WireOperation[]): readonly RowOperation[] {
   return wire.map(([op, row, ifMatch]): RowOperation => {
     if (op === 'add' || op === 'upsert') return { op };

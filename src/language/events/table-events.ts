@@ -3,10 +3,22 @@ import type { SchemaErrorMode } from '../values/decide-schema.ts';
 import type { ColumnMisfits } from '../values/column-misfits.ts';
 import type { ColumnChanges, GivenColumn, GivenDisplayName } from '../values/table-schema.ts';
 import { unknownCost } from './cost-of-rows.ts';
-import { costOfSource, profileIn } from './row-source.ts';
-import { defineEvent, ifMatch, json, newTable, optional, profile, row, rows, table, team } from './define-event.ts';
-import type { Field } from './define-event.ts';
+import {
+  defineEvent,
+  ifMatch,
+  json,
+  newTable,
+  optional,
+  profile,
+  row,
+  rows,
+  table,
+  team,
+  version,
+  type Field,
+} from './define-event.ts';
 import type { RowLimits, TableLimits } from './limits.ts';
+import { costOfSource, profileIn } from './row-source.ts';
 import {
   costOfOperations,
   operationCost,
@@ -17,33 +29,36 @@ import {
 
 const onSchemaError = json<SchemaErrorMode>();
 
-/** The language that tables with keys came with. */
+/** The first language in which tables have keys. */
 export const languageOfKeys = 3;
 
 /** The IDs of the columns of a key. */
 const key: Field<readonly string[]> = { language: () => languageOfKeys };
 
-/** The IDs of the columns of a key that a table with rows gets. Then the decision reads all of them. */
+/** The IDs of the columns of a key for an existing table. The decision reads all rows of the table. */
 const declaredKey: Field<readonly string[] | null> = {
   cost: (ids) => (ids === null ? 0 : unknownCost),
   language: () => languageOfKeys,
 };
 
-/** What a change of columns does if cells do not fit a new type: it is refused, or they are empty from then on. */
+/** If cells do not fit a new type: `abort` refuses the change of columns, `clear` empties these cells. */
 type MisfitMode = 'abort' | 'clear';
 
-/** Changes of columns, with all that their decision needs besides the table. */
+/** Changes of columns, with all inputs of their decision except the table. */
 export interface RequestedColumnChanges extends ColumnChanges {
   readonly columnsMax: number;
   readonly onMisfit: MisfitMode;
-  /** Cells of this version that do not fit the new types; null: the API has not tried the rows. */
+  /**
+   * The cells that did not fit the new types when the API tried the table at this version; null: it has not tried the
+   * rows.
+   */
   readonly tried: { readonly version: bigint; readonly misfits: readonly ColumnMisfits[] } | null;
 }
 
 /** The first language in which columns change. */
 export const languageOfColumnChanges = 3;
 
-/** The decision reads few rows at most (projections/tables/load-trials.ts). */
+/** Upper bound for the cost of reading rows in the decision, which are few (projections/tables/load-trials.ts). */
 const trialCost = 2_000_000;
 
 const columnChanges: Field<RequestedColumnChanges> = {
@@ -86,7 +101,7 @@ export const tablePatchRequested = defineEvent({
     columns: json<readonly GivenDisplayName[]>(),
     /** The IDs of the columns of its key; null: it has none; absent: unchanged. */
     key: optional(declaredKey),
-    /** Then `columns` is empty. */
+    /** If present, `columns` is empty. */
     columnChanges: optional(columnChanges),
   },
 });
@@ -172,6 +187,8 @@ export const tableBatchRequested = defineEvent({
     onSchemaError,
     limits: json<RowLimits>(),
     operations,
+    /** The version of the table at which a filter found the rows; absent: the client named them. */
+    foundAt: optional(version),
     /** Of the rows in the event's body: with nulls where a patch clears a column. */
     profile,
   },

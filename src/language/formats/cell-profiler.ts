@@ -2,16 +2,13 @@
 import { ProfileBuilder, isMisfit } from '../values/build-profile.ts';
 import type { GrowingColumn } from '../values/build-profile.ts';
 import { classifyCell } from '../values/cell-value.ts';
-import { typeSet, type ColumnType } from '../values/column-type.ts';
+import type { ColumnType } from '../values/column-type.ts';
 import { cellFormOf, type CellForm, type Rule } from '../values/rule.ts';
 import { storedAs } from '../values/profile.ts';
 import type { Profile } from '../values/profile.ts';
-import { isSettledForStrings } from '../values/string-types.ts';
+import { everyCellTypes, isSettledForStrings } from '../values/string-types.ts';
 import type { CellColumn, DelimitedHeader } from './delimited-header.ts';
 import type { ColumnWatch } from './text-cells.ts';
-
-/** Types that every cell fits. */
-const everyCellTypes = typeSet('string', 'markdown');
 
 export class CellProfiler {
   readonly #header: DelimitedHeader;

@@ -14,17 +14,17 @@ const tab = 0x09;
 const apostrophe = 0x27;
 const byteOrderMark = Buffer.from('\uFEFF');
 
-/** Marks of bytes within a string: bytes because of which it may need quotes, and bytes that may end it. */
+/** Marks of bytes within a string. `special`: the cell may need quotes. `stops`: the byte may end the string. */
 const special = 1;
 const stops = 2;
 
-/** Bytes that a string must not begin with: readers may take blanks away, and Excel runs formulas. */
+/** First bytes of a string that need care: readers may trim blanks, and Excel runs formulas. */
 const blankFirst = new Uint8Array(256);
 blankFirst[blank] = 1;
 const formulaFirst = blankFirst.slice();
 for (const character of '=+-@') formulaFirst[character.charCodeAt(0)] = 1;
 
-/** What begins a formula. Excel takes the wide forms of other keyboards too. */
+/** The beginning of a formula. Excel also accepts full-width forms of these characters. */
 const formula = /^[=+\-@\t\r\n＝＋－＠]/;
 const number = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
@@ -46,14 +46,14 @@ export function cellText(json: string, { isJson }: WrittenColumn): string {
 /**
  * A header of column IDs, and a line for each row.
  *
- * For Excel, a byte order mark stands before them, so that Excel reads UTF-8, and an apostrophe before what Excel would
- * run as a formula (https://owasp.org/www-community/attacks/CSV_Injection). Such a cell is another text then: this is
- * for reading, not for bringing rows back.
+ * For Excel, the output begins with a byte order mark, so that Excel reads UTF-8, and a text that Excel would run as a
+ * formula begins with an apostrophe (https://owasp.org/www-community/attacks/CSV_Injection). This changes such a text,
+ * so the output is for reading and not for a later import.
  */
 export class DelimitedRowWriter {
   readonly #delimiter: number;
   readonly #marks: Uint8Array;
-  /** 1 for a byte with which no string may begin that is written as it is. */
+  /** By byte: 1 if a string that begins with this byte cannot be written unchanged. */
   readonly #notFirst: Uint8Array;
   readonly #forExcel: boolean;
   readonly #columns: readonly WrittenColumn[];

@@ -30,8 +30,8 @@ export function isLineEnd(byte: number): boolean {
 }
 
 /**
- * The place where a quote that begins a cell would be: after blanks and tabs that are no delimiter, and at most
- * `blanksMax` of them.
+ * The place where a quote that begins a cell would be: after at most `blanksMax` blanks and tabs that are not the
+ * delimiter.
  */
 export function behindBlanks(bytes: Uint8Array, from: number, end: number, delimiter: Uint8Array): number {
   const last = Math.min(end, from + blanksMax);

@@ -25,8 +25,8 @@ const sliceBytes = 64 * 1024;
 
 export interface JsonRowReaderOptions {
   /**
-   * `rows`: an array of rows. `envelope`: that, or an object with rows in its member `rows`. `lines`: NDJSON, with each
-   * row on a line of its own.
+   * `rows`: an array of rows. `envelope`: such an array, or an object with such an array in its member `rows`. `lines`:
+   * NDJSON, with each row on a line of its own.
    */
   readonly form: 'rows' | 'envelope' | 'lines';
   /** Column IDs whose order is already fixed: they come first in bodies. */

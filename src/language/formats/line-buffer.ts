@@ -43,13 +43,13 @@ export class LineBuffer {
     if (beginning.equals(byteOrderMark)) this.position = byteOrderMark.length;
   }
 
-  /** Says that bytes were taken out of the unread ones, which end here now. */
+  /** Call it after bytes were removed from the unread ones. `end`: the new end of the unread bytes. */
   shortenTo(end: number): void {
     this.end = end;
     this.linesEnd = this.position + lastLineEnd(this.unread()) + 1;
   }
 
-  /** Leaves out Ctrl-Z at the end. Returns whether there was any. */
+  /** Drops each Ctrl-Z at the end. Returns whether there was one. */
   endAtMark(): boolean {
     const { end } = this;
     while (this.end > this.position && this.bytes[this.end - 1] === endOfFile) this.end -= 1;
@@ -64,7 +64,7 @@ export class LineBuffer {
     return Math.min(end, at + 1);
   }
 
-  /** Where the first unread line begins that is not UTF-8; null if all are. No character spans a line end. */
+  /** The start of the first unread line that is not UTF-8; null if all lines are. No character spans a line end. */
   invalidLine(end: number): number | null {
     if (isUtf8(this.unread(end))) return null;
     for (let start = this.position; ;) {
@@ -95,8 +95,8 @@ export function withoutLineEnd(line: Buffer): Buffer {
 }
 
 /**
- * The index of the last line end, or of its last byte; -1 if there is none. A carriage return that is the last byte may
- * be half of one.
+ * The index of the last byte of the last line end; -1 if there is none. A carriage return at the very end does not
+ * count, because a line feed may follow.
  */
 function lastLineEnd(bytes: Uint8Array): number {
   const feed = bytes.lastIndexOf(lineFeed);

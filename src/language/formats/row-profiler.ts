@@ -6,13 +6,11 @@ import { booleanTypes, classify, numberTypes } from '../values/json-value.ts';
 import { isAtMost } from '../values/lattice.ts';
 import { storedAs } from '../values/profile.ts';
 import type { Profile } from '../values/profile.ts';
-import { isSettledForStrings, naturalOfString, stringTypes } from '../values/string-types.ts';
+import { everyStringTypes, isSettledForStrings, naturalOfString, stringTypes } from '../values/string-types.ts';
 import { lowerN } from '../values/json-scanner.ts';
 import type { RowColumn } from './row-column.ts';
 import type { RowScanner, ScannedRow } from './row-scanner.ts';
 
-/** Types that every string fits. */
-const everyStringTypes = typeSet('string', 'markdown', 'json');
 /** A string that fits none of these is naturally a `string`. */
 const naturalStringTypes = typeSet('date', 'dateTime');
 /** A number token of at most this many bytes is exact. */

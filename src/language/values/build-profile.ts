@@ -1,5 +1,5 @@
 /** Builds profiles: value by value while rows arrive, and from the profiles of parts. */
-import { allTypes, scalarTypes } from './column-type.ts';
+import { allTypes, arraysOfTypes, itemTypesIn, scalarTypes } from './column-type.ts';
 import type { ColumnType, TypeSet } from './column-type.ts';
 import { boundOfKnown, leastUpperBound } from './lattice.ts';
 import type { CellCount, ColumnProfile, Misfit, Place, Profile } from './profile.ts';
@@ -36,7 +36,7 @@ export interface GrowingColumn {
 
 /** Whether a value that fits `fits` is the column's first misfit of some type. */
 export function isMisfit(column: GrowingColumn, fits: TypeSet): boolean {
-  return ((column.fitting & ~fits) | (column.wrapping & ~(fits | (fits >>> 15)))) !== 0;
+  return ((column.fitting & ~fits) | (column.wrapping & ~(fits | itemTypesIn(fits)))) !== 0;
 }
 
 /** Collects the profile of some rows. Values are added in the order of their places. Nulls are not values. */
@@ -72,7 +72,7 @@ export class ProfileBuilder {
 
   /** The types for which the next value matters: the candidates for `classify` or `stringTypes`. */
   candidates({ fitting, wrapping }: GrowingColumn): TypeSet {
-    return this.counts ? allTypes : fitting | wrapping | (wrapping << 15);
+    return this.counts ? allTypes : fitting | wrapping | arraysOfTypes(wrapping);
   }
 
   /**
@@ -92,7 +92,7 @@ export class ProfileBuilder {
     excerpt: () => string,
   ): void {
     if (isMisfit(column, fits)) {
-      const wrappedFits = (fits | (fits >>> 15)) & scalarTypes;
+      const wrappedFits = (fits & scalarTypes) | itemTypesIn(fits);
       const types = column.fitting & ~fits;
       const wrapped = column.wrapping & ~wrappedFits;
       column.misfits.push({ row, position, types, wrapped, value: excerptOf(excerpt()) });

@@ -7,13 +7,13 @@ import type { Refusal } from './refusal.ts';
 import { currentType, findColumn, schemaOf } from './table-schema.ts';
 import type { ColumnChanges, GivenColumnChange, SchemaColumn, TableSchema } from './table-schema.ts';
 
-/** How many types a column can have in its life. This number must not change: replay would decide differently. */
+/** The most types that a column can have in its life. If this number changed, replay would decide differently. */
 const typesMax = 100;
 
-/** A column gets a type that some values of its type may not fit. */
+/** The change of a column to a type that some values of its present type may not fit. */
 export interface UnsafeChange {
   readonly id: string;
-  /** Where the request says so. */
+  /** The place of the change in the request, for messages. */
   readonly place: string;
   readonly type: ColumnType;
 }
@@ -21,7 +21,7 @@ export interface UnsafeChange {
 export interface ChangedColumns {
   /** The same object if nothing changes. */
   readonly schema: TableSchema;
-  /** Whether rows that are there read differently now. */
+  /** Whether existing rows read differently from now on. */
   readonly rereads: boolean;
   readonly unsafe: readonly UnsafeChange[];
 }
@@ -65,7 +65,7 @@ export function changeColumns(
   };
 }
 
-/** Refuses the first ID that the schema does not have, or that is there twice. */
+/** Refuses the first ID that the schema lacks, or that occurs twice in the list. */
 function checkNamed(schema: TableSchema, ids: readonly string[], list: string): Refusal | null {
   const seen = new Set<string>();
   for (const [at, id] of ids.entries()) {
@@ -95,7 +95,7 @@ function repeatedRefusal(place: string, id: string): Refusal {
   return { type: 'column_id_not_unique', message: `${place}: the column ID ${JSON.stringify(id)} occurs twice` };
 }
 
-/** Gives columns other types. All IDs are known to be of columns. */
+/** Gives columns other types. The schema has a column for each ID. */
 function retypeColumns(
   schema: TableSchema,
   change: readonly GivenColumnChange[],

@@ -1,6 +1,14 @@
 /** Values under another type of their column (docs/decisions/0077). Values are JSON texts. */
 import { fitCell } from './cell-value.ts';
-import { isArrayType, itemKind, type ColumnType, type ScalarKind } from './column-type.ts';
+import {
+  arrayOf,
+  isArrayType,
+  isTextKind,
+  itemKind,
+  takesEveryString,
+  type ColumnType,
+  type ScalarKind,
+} from './column-type.ts';
 import { fitToken, widenToken } from './fit-value.ts';
 import { decodeString, elementsOf } from './json-text.ts';
 import { isAtMost } from './lattice.ts';
@@ -9,18 +17,20 @@ import { plainCells } from './rule.ts';
 const quote = 34;
 const bracket = 91;
 
-/** Whether every value of one type fits the other. Markdown is text, so it takes what a string takes. */
+/** Whether every value of `from` fits `to`. Markdown is text, so every value that fits `string` fits it. */
 export function isSafe(from: ColumnType, to: ColumnType): boolean {
-  return isAtMost(from, withoutMarkdown(to));
+  return isAtMost(from, isArrayType(to) ? arrayOf(textOr(itemKind(to))) : textOr(to));
 }
 
-function withoutMarkdown(type: ColumnType): ColumnType {
-  return type === 'markdown' ? 'string' : type === 'array<markdown>' ? 'array<string>' : type;
+/** For every type of text: the widest one. */
+function textOr(kind: ScalarKind): ScalarKind {
+  return isTextKind(kind) ? 'string' : kind;
 }
 
 /**
- * Converts a value from how one type presents it to how another one does; undefined if it does not fit. A text fits as
- * a cell of CSV with this text does, and an array of one item where one value is expected as that item does.
+ * Converts a value from the presentation of one type to the presentation of another; undefined if it does not fit. A
+ * text is converted like a CSV cell with this text. If `to` is no array type, an array of one item is converted like
+ * its item.
  */
 export function convertToken(token: string, from: ColumnType, to: ColumnType): string | undefined {
   if (isSafe(from, to)) return widenToken(token, from, to);
@@ -42,7 +52,7 @@ function arrayAs(token: string, item: ScalarKind): string | undefined {
   return `[${elements.join(',')}]`;
 }
 
-/** A value as an array of one item; a text that is no such item may be the JSON text of an array. */
+/** A value as an array of one item. If the value is no such item but a text, it may be the JSON text of an array. */
 function wrapped(item: string | undefined, token: string, to: ColumnType): string | undefined {
   if (item !== undefined) return `[${item}]`;
   return token.charCodeAt(0) === quote ? fitText(decodeString(token), to) : undefined;
@@ -50,11 +60,11 @@ function wrapped(item: string | undefined, token: string, to: ColumnType): strin
 
 function scalarAs(token: string, to: ScalarKind): string | undefined {
   if (token.charCodeAt(0) !== quote) return fitToken(token, to, false);
-  // Only a cell of text can be a text; within `json` a text is one.
-  return to === 'string' || to === 'markdown' || to === 'json' ? token : fitText(decodeString(token), to);
+  // A text stays a text in columns of texts and of `json`. Any other type reads it like a cell.
+  return takesEveryString(to) ? token : fitText(decodeString(token), to);
 }
 
-/** An empty text is no number, date or array, and `fitCell` is never asked for one. */
+/** An empty text fits no type but text, and `fitCell` does not accept one. */
 function fitText(text: string, to: ColumnType): string | undefined {
   return text === '' ? undefined : fitCell(text, to, false, plainCells);
 }

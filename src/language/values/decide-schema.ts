@@ -22,7 +22,7 @@ interface SchemaRequest {
   /** The version of the event that brings the rows. New types are valid from it on. */
   readonly version: bigint;
   readonly columnsMax: number;
-  /** Columns whose types stay, whatever the mode, by ID: a value that does not fit is refused. */
+  /** The IDs of columns whose types are fixed in every mode: a value that does not fit is refused. */
   readonly fixed?: ReadonlySet<string> | undefined;
   /** Names a place in the request for messages, like `rows[3].age`. */
   readonly place: (place: Place, columnId: string) => string;

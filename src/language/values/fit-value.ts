@@ -2,7 +2,7 @@
  * Values as their column's type presents them (docs/spec/decisions.md 2, "Types" and "Widening"). Values are JSON
  * texts: a number keeps its digits as written.
  */
-import { isArrayType, itemKind, typeBit } from './column-type.ts';
+import { isArrayType, itemKind, scalarTraits, takesEveryString, typeBit } from './column-type.ts';
 import type { ColumnType, ScalarKind } from './column-type.ts';
 import { decodeString, elementsOf, withExactNumbers } from './json-text.ts';
 import { classify } from './json-value.ts';
@@ -26,8 +26,7 @@ export function fitToken(token: string, type: ColumnType, wrap: boolean): string
 
 function fitsToken(token: string, type: ColumnType): boolean {
   if (token.charCodeAt(0) !== quote) return classify(token, typeBit(type)).fits !== 0;
-  // Every string fits these.
-  return type === 'string' || type === 'json' || stringTypes(decodeString(token), typeBit(type)) !== 0;
+  return takesEveryString(type) || stringTypes(decodeString(token), typeBit(type)) !== 0;
 }
 
 /**
@@ -54,6 +53,7 @@ function presentElements(array: string, type: ScalarKind): string {
  */
 function presentScalar(token: string, type: ScalarKind): string {
   if (token.charCodeAt(0) === quote) return token;
-  if (type === 'json') return withExactNumbers(token);
-  return type === 'string' || type === 'markdown' ? `"${token}"` : token;
+  const { json } = scalarTraits[type];
+  if (json === 'any') return withExactNumbers(token);
+  return json === 'string' ? `"${token}"` : token;
 }

@@ -2,12 +2,12 @@
  * Classifies a JSON value: the types that it fits, its natural type, and how it is stored (docs/spec/decisions.md 2,
  * "Types" and "Inference"; 6 for `[]`, null in arrays and arrays in arrays).
  */
-import { arrayOf, arrayTypes, scalarTypes, typeBit, typeSet } from './column-type.ts';
+import { arrayOf, arraysOfTypes, arrayTypes, itemTypesIn, scalarTypesWith, typeBit } from './column-type.ts';
 import type { ColumnType, ScalarKind, TypeSet } from './column-type.ts';
 import { decodeString, elementsOf, hasOnlyExactNumbers, isExactNumber } from './json-text.ts';
 import { leastUpperBound } from './lattice.ts';
 import { storedAs } from './profile.ts';
-import { naturalOfString, stringTypes } from './string-types.ts';
+import { everyStringTypes, naturalOfString, stringTypes } from './string-types.ts';
 
 export interface Classified {
   /** The candidates that the value fits. */
@@ -19,11 +19,11 @@ export interface Classified {
 }
 
 /** Types that an exact number fits. */
-export const numberTypes: TypeSet = typeSet('number', 'string', 'markdown', 'json');
+export const numberTypes: TypeSet = scalarTypesWith(({ json }) => json === 'number') | everyStringTypes;
 /** Types that hold an integer that a double cannot hold, as its text. */
-const bigIntegerTypes: TypeSet = typeSet('string', 'markdown', 'json');
+const bigIntegerTypes: TypeSet = everyStringTypes;
 /** Types that `true` and `false` fit. */
-export const booleanTypes: TypeSet = typeSet('boolean', 'string', 'markdown', 'json');
+export const booleanTypes: TypeSet = scalarTypesWith(({ json }) => json === 'boolean') | everyStringTypes;
 
 const json = typeBit('json');
 const arrayOfJson = typeBit('array<json>');
@@ -31,7 +31,7 @@ const arrayOfJson = typeBit('array<json>');
 /**
  * Classifies a value.
  * @param token the value's exact text: valid JSON, not `null`
- * @param candidates the types to test (of all 30); fewer cost less
+ * @param candidates the types to test ; fewer cost less
  */
 export function classify(token: string, candidates: TypeSet): Classified {
   switch (token.charCodeAt(0)) {
@@ -73,7 +73,7 @@ function classifyArray(token: string, candidates: TypeSet): Classified {
   if (elements.includes('null')) return classifyNested(token, candidates & json, storedAs.otherArray);
   if (elements.some(isNested)) return classifyNested(token, candidates & (arrayOfJson | json), storedAs.otherArray);
 
-  let itemFits = (candidates >>> 15) & scalarTypes;
+  let itemFits = itemTypesIn(candidates);
   let natural: ScalarKind | null = null;
   let stored = 0;
   for (const element of elements) {
@@ -83,7 +83,11 @@ function classifyArray(token: string, candidates: TypeSet): Classified {
     natural = (natural === null ? item.natural : leastUpperBound(natural, item.natural!)) as ScalarKind;
     stored |= item.stored;
   }
-  return { fits: (itemFits << 15) | (candidates & json), natural: arrayOf(natural!), stored: storedArray(stored) };
+  return {
+    fits: arraysOfTypes(itemFits) | (candidates & json),
+    natural: arrayOf(natural!),
+    stored: storedArray(stored),
+  };
 }
 
 function isNested(token: string): boolean {

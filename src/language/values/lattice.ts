@@ -4,14 +4,11 @@
  * `json` is the top, `array<json>` is directly below it, and every other type is below both. Bounds come from a table,
  * because inference computes them for millions of values.
  */
-import { columnTypes, isArrayType, itemKind } from './column-type.ts';
+import { columnTypes, isArrayType, itemKind, scalarTraits } from './column-type.ts';
 import type { ColumnType, ScalarKind } from './column-type.ts';
 
 function isScalarAtMost(a: ScalarKind, b: ScalarKind): boolean {
-  if (a === b || b === 'json') return true;
-  if (b === 'string') return a !== 'json';
-  if (b === 'uri') return a === 'imageURI' || a === 'audioURI';
-  return a === 'date' && b === 'dateTime';
+  return a === b || b === 'json' || scalarTraits[a].wider.includes(b);
 }
 
 function isAtMostByRule(a: ColumnType, b: ColumnType): boolean {

@@ -4,7 +4,7 @@
  * value that does not fit one of them is empty from then on (docs/decisions/0077).
  */
 import { fitCell } from './cell-value.ts';
-import { isArrayType, itemKind, typeBit } from './column-type.ts';
+import { isArrayType, isTextKind, itemKind, scalarTraits, typeBit } from './column-type.ts';
 import type { ColumnType } from './column-type.ts';
 import { convertToken, isSafe } from './convert-token.ts';
 import { fitToken } from './fit-value.ts';
@@ -14,7 +14,6 @@ import type { ColumnProfile, Profile } from './profile.ts';
 import { eachCell } from './row-text.ts';
 import { cellFormOf, fitsBy } from './rule.ts';
 import type { CellForm, Rule } from './rule.ts';
-import { stringLikeTypes } from './string-types.ts';
 import { columnPlaces, typeAt } from './table-schema.ts';
 import type { SchemaColumn, TableSchema } from './table-schema.ts';
 
@@ -170,7 +169,7 @@ function readerOf(column: SchemaColumn, { decidedAt, stored, wrap, rule }: BodyF
  */
 function fitStoredCell(token: string, type: ColumnType, wrap: boolean, form: CellForm): string | undefined {
   if (token.charCodeAt(0) !== quote) return fitCell(token, type, wrap, form);
-  return type === 'string' || type === 'markdown' ? token : fitCell(decodeString(token), type, wrap, form);
+  return !isArrayType(type) && isTextKind(type) ? token : fitCell(decodeString(token), type, wrap, form);
 }
 
 /** The text of a stored cell. */
@@ -195,13 +194,10 @@ export function holdsCells(profile: Profile): boolean {
 
 /** The kinds of stored values (bits of `storedAs`) that a type presents unchanged. */
 function plainKinds(type: ColumnType): number {
-  if (type === 'json') return anything;
-  if (type === 'array<json>') return anyArray;
   const item = isArrayType(type) ? itemKind(type) : type;
-  const isString = (stringLikeTypes & typeBit(item)) !== 0;
-  if (!isArrayType(type)) return isString ? storedAs.string : item === 'number' ? storedAs.number : storedAs.boolean;
-  const items = isString ? storedAs.stringArray : item === 'number' ? storedAs.numberArray : storedAs.booleanArray;
-  return storedAs.emptyArray | items;
+  const { json } = scalarTraits[item];
+  if (json === 'any') return isArrayType(type) ? anyArray : anything;
+  return isArrayType(type) ? storedAs.emptyArray | storedAs[`${json}Array`] : storedAs[json];
 }
 
 /**

@@ -48,7 +48,7 @@ export const storedAs = {
    * type presents such a value unchanged.
    */
   bigInteger: 1024,
-  /** Not a kind: the request states the column's type, which is then `natural`. */
+  /** This bit is not a kind: the request states the column's type, and `natural` is that type. */
   givenType: 2048,
 } as const;
 

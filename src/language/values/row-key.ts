@@ -1,13 +1,12 @@
 /**
- * The key of a row: the values of the columns by which rows of a table must differ, as filters compare them
- * (docs/spec/queries.md). Two rows have equal texts exactly if `eq` finds the values of all key columns equal.
+ * The key of a row: its values in the key columns of the table, as filters compare them (docs/spec/queries.md). The
+ * keys of two rows have equal texts exactly if `eq` finds the values of each key column equal.
  */
-import type { ColumnType } from './column-type.ts';
+import { scalarTraits, type ColumnType, type ScalarKind } from './column-type.ts';
 import { decodeString } from './json-text.ts';
-import { daysOf, microsecondsOfDay, microsecondsSince1970 } from './moments.ts';
 import { eachCell } from './row-text.ts';
 
-/** A column of a key, with the type that it has. */
+/** A column of a key, with its present type. */
 export interface KeyColumn {
   readonly id: string;
   /** A scalar type other than `json`. */
@@ -26,7 +25,8 @@ export type KeyReader = (body: string) => RowKey | null;
 
 export function keyReaderOf(columns: readonly KeyColumn[]): KeyReader {
   const places = new Map(columns.map(({ id }, place) => [id, place]));
-  /** By the key as it stands in rows: rows are much alike. */
+  const compared = columns.map(({ type }) => scalarTraits[type as ScalarKind].compared);
+  /** Places by the column's key as rows spell it. Most rows spell it alike. */
   const known = new Map<string, number>();
   const placeOf = (slice: string): number => {
     let place = known.get(slice);
@@ -47,25 +47,6 @@ export function keyReaderOf(columns: readonly KeyColumn[]): KeyReader {
       found += 1;
     });
     if (found < columns.length) return null;
-    return { text: JSON.stringify(tokens.map((token, place) => comparedText(token, columns[place]!.type))), tokens };
+    return { text: JSON.stringify(tokens.map((token, place) => compared[place]!(token))), tokens };
   };
-}
-
-/** The text by which a value is compared with others of its type. `token`: its JSON text, as the type presents it. */
-function comparedText(token: string, type: ColumnType): string {
-  switch (type) {
-    case 'number':
-      // There is one zero.
-      return String((JSON.parse(token) as number) + 0);
-    case 'boolean':
-      return token;
-    case 'date':
-      return String(daysOf(decodeString(token)));
-    case 'time':
-      return String(microsecondsOfDay(decodeString(token)));
-    case 'dateTime':
-      return String(microsecondsSince1970(decodeString(token)));
-    default:
-      return decodeString(token);
-  }
 }

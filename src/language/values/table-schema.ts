@@ -1,7 +1,8 @@
 /**
- * The schema of a table: its columns in display order, each with all types that it has had. Older types stay, because
- * rows are presented by the schema under which they were decided and by each later type (docs/spec/decisions.md 2). A
- * column that was removed and added again is another one: its types begin anew (docs/decisions/0077).
+ * The schema of a table: its columns in display order, each with all types that it has had. Older types stay in the
+ * list, because a read converts a value from the type under which it was decided to each later type in turn
+ * (docs/spec/decisions.md 2). If a column is removed and added again, it is a new column with a new list of types
+ * (docs/decisions/0077).
  */
 import type { ColumnType } from './column-type.ts';
 
@@ -35,7 +36,7 @@ export interface GivenDisplayName {
   readonly displayName: string | null;
 }
 
-/** A change of a column; what is absent stays. */
+/** A change of a column. Absent members do not change. */
 export interface GivenColumnChange {
   readonly id: string;
   readonly displayName?: string | null | undefined;
@@ -43,8 +44,8 @@ export interface GivenColumnChange {
 }
 
 /**
- * Changes of the columns of a table, in this order: columns go, others change, others come behind them. At last those
- * that `order` names come first, in its order.
+ * Changes of the columns of a table. They take effect in this order: `remove` removes columns, `change` changes others,
+ * `add` appends new ones, and `order` puts the columns that it lists first.
  */
 export interface ColumnChanges {
   readonly remove: readonly string[];

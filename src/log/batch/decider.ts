@@ -67,7 +67,8 @@ export class Decider {
       if (models.lacks(this.#states, part)) await load(part);
       const decision = models.decide(this.#states, part, at);
       const outcome = await this.#apply(decision, slices);
-      if (outcome.status === 'refused') return { status: 'refused', refusal: refusalOf(outcome.refusal, parts.length) };
+      if (outcome.status === 'refused')
+        return { status: 'refused', refusal: refusalOf(event.data, outcome.refusal, parts.length) };
       parts.push({ outcome, changed: decision.changes.length > 0 });
       if (parts.length % partsOfSlice === 0) await slices.next();
     }

@@ -29,5 +29,5 @@ export interface Sequence<E extends EventData, States, Change extends AnyChange>
   /** The outcome once all parts were applied. `opened`: the outcome of `open`, if there is one. */
   outcomeOf(data: E, parts: readonly AppliedPart[], at: LogPlace, opened: Outcome | null): Outcome;
   /** The refusal of the event, made from the refusal of one part, counted from 0. */
-  refusalOf(refusal: Refusal, part: number): Refusal;
+  refusalOf(data: E, refusal: Refusal, part: number): Refusal;
 }

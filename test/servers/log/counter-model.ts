@@ -94,7 +94,7 @@ const counters: Model<CountersState, CounterStates, CounterChange, Map<string, C
         result: { droppedCells: parts.length },
         etag: at.version,
       }),
-      refusalOf: ({ type, message }, part) => ({ type, message: `columns[${part}]: ${message}` }),
+      refusalOf: (_data, { type, message }, part) => ({ type, message: `columns[${part}]: ${message}` }),
     },
   },
   changes: {

@@ -1,4 +1,4 @@
-/** Caches whose tokens they are for a second, so that most requests need no query. */
+/** Caches for a second which team or operator a token belongs to, so that most requests need no query. */
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { KnownToken } from '../../../../projections/teams/teams.queries.ts';

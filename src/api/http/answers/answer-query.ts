@@ -38,8 +38,8 @@ export interface QueryDependencies {
 }
 
 /**
- * Asks the engine within the shares of the team, and answers; a filter by the key of a table is answered without it.
- * Throws HttpError.
+ * Asks the engine within the shares of the team, and answers. A filter by the key of a table is answered without the
+ * engine. Throws HttpError.
  */
 export async function answerQuery(
   { engine, keyedRows, shares }: QueryDependencies,
@@ -80,8 +80,8 @@ export async function answerQuery(
 }
 
 /**
- * Asks the engine for one row of a query, within the shares of the team. An invalid query is so refused before 304
- * could answer it. Returns the version of the table. Throws HttpError.
+ * Asks the engine for one row of a query, within the shares of the team, so that an invalid query is refused and not
+ * answered 304. Returns the version of the table. Throws HttpError.
  */
 export async function checkQuery(
   { engine, shares }: { readonly engine: QueryEngine; readonly shares: Pick<Shares, 'queries' | 'outgoingBytes'> },
@@ -117,15 +117,15 @@ export async function answerSql(
     .send(body);
 }
 
-/** A row that a query found, and its version, good for `If-Match`. */
+/** A row that a query found, and its version for `If-Match`. */
 export interface MatchingRow {
   readonly row: RowAddress;
   readonly version: bigint;
 }
 
 /**
- * The rows of a table that meet a filter, at one version: up to `rowsMax`, and perhaps some more if there are more. The
- * caller has taken the outgoing bytes of its answer. Throws HttpError.
+ * The rows of a table that meet a filter, at one version. If more than `rowsMax` rows meet it, returns more than
+ * `rowsMax` of them. The caller has taken the outgoing bytes of its answer. Throws HttpError.
  */
 export async function findMatchingRows(
   { engine, shares }: { readonly engine: QueryEngine; readonly shares: Pick<Shares, 'queries'> },
@@ -166,7 +166,9 @@ async function askWithinShares<Answer extends { readonly body: Buffer }>(
   return answer;
 }
 
-/** Asks the engine while it holds a share of the team; `ask` is told when the client has gone. */
+/**
+ * Asks the engine while holding a share of the team. When the client disconnects, aborts the signal that `ask` gets.
+ */
 async function askInShare<Answer>(
   queries: FairShares,
   reply: FastifyReply,

@@ -1,4 +1,4 @@
-/** Chooses the media type of an answer: of those that its operation has, the one that the client prefers (`Accept`). */
+/** Chooses the media type of an answer: the client's preferred one (`Accept`) among those of the operation. */
 import type { FastifyReply, preValidationHookHandler } from 'fastify';
 import Negotiator from 'negotiator';
 import type { Operation } from '../openapi/operation.ts';
@@ -7,7 +7,7 @@ import { varyBy } from './vary.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The media type that the client prefers of those that the operation has. */
+    /** The client's preferred media type among those of the operation. */
     answerType: string;
   }
 }

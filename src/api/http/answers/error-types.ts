@@ -42,7 +42,7 @@ const types = {
   continuation_expired: {
     status: 400,
     meaning:
-      'The rows that the next page belongs to were replaced more than an hour ago, or the copy that answered the query is gone.',
+      'The rows of the next page were replaced more than an hour ago, or the query engine no longer has the copy of the table from which it answered.',
     example: 'query.continuation: the rows were replaced too long ago. Begin again with the first page.',
   },
   stash_not_found: {
@@ -82,7 +82,7 @@ const types = {
   not_acceptable: {
     status: 406,
     meaning:
-      '`Accept` names only media types in which this path has no answer. The message lists the media types that it has.',
+      '`Accept` names no media type in which this path can answer. The message lists the media types of the path.',
     example: 'Accept: this path has none of these media types. It answers with application/json.',
   },
   query_timeout: {
@@ -114,7 +114,7 @@ const types = {
   precondition_failed: {
     status: 412,
     meaning:
-      'The row or the table has changed since the version in `If-Match`, or in `ifMatch` of an operation of a batch. Or others changed rows that a change by filter found, during each of its tries.',
+      'The row or the table has changed since the version in `If-Match`, or in `ifMatch` of an operation of a batch. Or the request changes rows by filter, and others changed some of these rows during each of its tries.',
     example: 'the row has changed: its version is 45, not 42 or older',
   },
   payload_too_large: {
@@ -150,7 +150,7 @@ const types = {
   rate_limited: {
     status: 429,
     meaning:
-      'The team has used up a limit of requests, rows, bytes or imports, or its share of the service. Or the address of the client has sent too many requests without a valid token, or to paths that need none. This try changed nothing. `Retry-After` says when to try again.',
+      'The team has used up a limit of requests, rows, bytes or imports, or its share of the service. Or too many requests without a valid token, or to paths that need none, came from the address of the client. This try changed nothing. `Retry-After` says when to try again.',
     example: 'The team is limited to 100 requests in 60 s. It has 0 left for the next 30 s.',
     isWorthARetry: true,
   },

@@ -5,8 +5,8 @@ import { QueryError } from '../../query/language/query-error.ts';
 import type { GivenQuery } from '../../query/language/rows-query.ts';
 
 /**
- * The values that a query asks for in each column: of one `eq` or `in`, or of several `eq` that all must hold. Null for
- * any other query, also one with mistakes.
+ * The values that a query requires in each column, if its filter is one `eq` or `in`, or several `eq` that all must
+ * hold. Null for any other query, also for an invalid one.
  */
 export function askedValues(query: GivenQuery): AskedValues | null {
   const { filter, ...others } = query;

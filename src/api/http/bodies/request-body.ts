@@ -103,8 +103,8 @@ function writeContinueInTurn(response: ServerResponse): void {
 }
 
 /**
- * Whether the rest of a body is not waited for once its request is answered: the client was not asked for it, or it
- * came too slowly.
+ * Whether the service does not wait for the rest of a body after the answer: it never asked the client for the body, or
+ * the body came too slowly.
  */
 export function isGivenUp(raw: IncomingMessage): boolean {
   return awaitingContinue.has(raw) || faults.get(raw)?.type === 'request_timeout';

@@ -44,7 +44,7 @@ const operation: Operation = {
   tag: 'Jobs',
   summary: 'List jobs',
   description:
-    "A page of the team's jobs of the last 7 days, newest first: 1,000 unless fewer are asked for. The list has each request that was answered with " +
+    "A page of the team's jobs of the last 7 days, newest first: 1,000 unless the request asks for fewer. The list has each request that was answered with " +
     'the ID of a job. `GET /jobs/{jobID}` has its result. The token of an app sees the jobs of tokens of that app. A page may ' +
     'have fewer jobs than `limit` although it has a `continuation`.',
   answers: {

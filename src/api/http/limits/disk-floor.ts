@@ -21,7 +21,7 @@ declare module 'fastify' {
 
 /** How long the measured free space is reused, in milliseconds. */
 const lookInterval = 1000;
-/** People and maintenance free space, which takes longer than a second. */
+/** Longer than a second, because only people and maintenance free space. */
 const retryAfterSeconds = 10;
 
 /** Small writes stop when the disk of the embedded Postgres has less free than this fraction of `freeMin`. */

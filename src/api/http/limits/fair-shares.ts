@@ -189,7 +189,10 @@ export class FairShares {
     for (let next = this.#next(); next !== null; next = this.#next()) next.enter();
   }
 
-  /** Of the first waiter of each team for whom there is room, the one that waits longest. */
+  /**
+   * The waiter to serve next: considers the first waiter of each team, skips those for whom there is no room, and takes
+   * the one that has waited longest.
+   */
   #next(): Waiter | null {
     let next: Waiter | null = null;
     for (const [team, [first]] of this.#waiting) {

@@ -6,7 +6,7 @@ const unknown = 'unknown';
 /**
  * The network of a client: its IPv4 address, or the first 64 bits of its IPv6 address, because one customer usually has
  * all addresses behind them. An IPv4 address within IPv6 (`::ffff:10.0.0.1`) is that IPv4 address. A port, which some
- * proxies add, is left out. All texts that are no address share one network.
+ * proxies add, is left out. All texts that are not addresses share one network.
  */
 export function networkOf(address: string | undefined): string {
   if (address === undefined) return unknown;

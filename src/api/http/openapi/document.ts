@@ -80,7 +80,7 @@ paths under \`/admin\` are for operators, who have tokens of their own.
 
 Every version is the position of an event in the team's log, so versions of rows and of tables can be compared.
 
-All errors have one shape, \`{"error":{"type","message"}}\`. Programs should look at \`type\`. After an answer of 503
+All errors have one shape, \`{"error":{"type","message"}}\`. Programs decide by \`type\`. After an answer of 503
 it is worth trying again, and an \`Idempotency-Key\` makes that safe for writes.`;
 
 /** Throws for a route without an operation. */

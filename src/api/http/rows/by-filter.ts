@@ -29,6 +29,7 @@ import { tableIdOf } from '../requests/table-path.ts';
 import { setVersion } from '../requests/versions.ts';
 import type { App } from '../server/app-type.ts';
 import { identify, identifyWithBody, type RequestIdentity } from '../submit/request-identity.ts';
+import type { Applied } from '../submit/submitter.ts';
 import { refusing } from '../submit/turned-away.ts';
 import { refusalOfNamed, type BatchDependencies } from './batch.ts';
 import { rowLinks } from './row.ts';
@@ -134,38 +135,56 @@ export function addByFilterRoutes(app: App, dependencies: ByFilterDependencies):
   );
 }
 
-/** Finds the rows and changes them. If others changed one of them in between, tries again. Throws HttpError. */
+/** Rows of a version of the table. */
+interface FoundRows {
+  readonly rows: readonly MatchingRow[];
+  readonly version: bigint;
+}
+
+/** Answers with the rows that the request changed, or would change. Throws HttpError. */
 async function changeRows(
   reply: FastifyReply,
   dependencies: ByFilterDependencies,
   asked: Asked,
 ): Promise<FastifyReply> {
-  const { submitter, rows: queries, rateLimits, shares } = dependencies;
+  const { submitter, rows: queries, shares } = dependencies;
   const { teamId } = reply.request.principal;
   await takeOutgoing(shares.outgoingBytes, teamId, operationsMax * bytesOfRow, reply);
-  for (let tries = 1; ; tries += 1) {
+  if (asked.dryRun) {
     const found = await findOrRefuse(reply, dependencies, asked);
-    if (asked.dryRun) {
-      if ('type' in found) throw new HttpError(found.type, found.message);
-      const rowIDs = found.rows.map(({ row }) => formatRowId(row));
-      return setVersion(reply, found.version).send({ data: { rowIDs } });
-    }
-    const rows = 'type' in found ? [] : found.rows;
-    if (tries === 1) rateLimits?.take('rows', teamId, rows.length);
-    const event = 'type' in found ? refusing(teamId, found) : eventOf(reply.request, dependencies, asked, rows);
-    const body = 'type' in found ? undefined : await repeated(asked.block, rows.length);
+    if ('type' in found) throw new HttpError(found.type, found.message);
+    return setVersion(reply, found.version).send({ data: { rowIDs: found.rows.map(({ row }) => formatRowId(row)) } });
+  }
+  const applied = await changeInTries(reply, dependencies, asked);
+  const { droppedCells, operations } = applied.result;
+  const data = await submitter.answering(applied, (result) =>
+    encloseResult('{"data":', result, '}', (range) => queries.retainedIds(range)),
+  );
+  setOperationCounts(setDroppedCells(reply, droppedCells), operations);
+  return setVersion(reply, applied.etag).type('application/json; charset=utf-8').send(data);
+}
+
+/** Finds the rows and changes them. If others changed one of them in between, tries again. Throws HttpError. */
+async function changeInTries(reply: FastifyReply, dependencies: ByFilterDependencies, asked: Asked): Promise<Applied> {
+  const { submitter } = dependencies;
+  const { teamId } = reply.request.principal;
+  let isCounted = false;
+  for (let tries = 1; ; tries += 1) {
     try {
-      const applied = await submitter.submit(teamId, identityOf(asked.identity, tries), event, body, rows.length);
-      const { droppedCells, operations } = applied.result;
-      const data = await submitter.answering(applied, (result) =>
-        encloseResult('{"data":', result, '}', (range) => queries.retainedIds(range)),
-      );
-      setOperationCounts(setDroppedCells(reply, droppedCells), operations);
-      return setVersion(reply, applied.etag).type('application/json; charset=utf-8').send(data);
+      // A repetition of the request has this outcome, whatever the table is now.
+      const earlier = await submitter.findEarlier(teamId, identityOf(asked.identity, tries));
+      if (earlier !== null) return earlier;
+      const found = await findOrRefuse(reply, dependencies, asked);
+      const rows = 'type' in found ? 0 : found.rows.length;
+      if (!isCounted) dependencies.rateLimits?.take('rows', teamId, rows);
+      isCounted = true;
+      const event = 'type' in found ? refusing(teamId, found) : eventOf(reply.request, dependencies, asked, found);
+      const identity = identityOf(asked.identity, tries);
+      return await submitter.submit(teamId, identity, event, await repeated(asked.block, rows), rows);
     } catch (error) {
-      if (!isOvertaken(error)) throw namingRow(error, rows);
+      if (!isOvertaken(error)) throw error;
       if (tries < triesMax) continue;
-      const message = `others changed rows that meet the filter, in each of ${triesMax} tries`;
+      const message = `others changed the columns, or rows that meet the filter, in each of ${triesMax} tries`;
       throw new HttpError('precondition_failed', message, {}, { cause: error });
     }
   }
@@ -203,7 +222,7 @@ async function findOrRefuse(
   reply: FastifyReply,
   dependencies: ByFilterDependencies,
   { filter, onSchemaError, block, refusal }: Asked,
-): Promise<{ readonly rows: readonly MatchingRow[]; readonly version: bigint } | Refusal> {
+): Promise<FoundRows | Refusal> {
   const { request } = reply;
   const tableId = tableIdOf(request);
   const target = await dependencies.tables.target(request.principal.teamId, tableId, null);
@@ -234,12 +253,12 @@ async function findOrRefuse(
   }
 }
 
-/** The batch that changes these rows, unless one of them has changed since. */
+/** The batch that changes these rows, unless one of them or the columns have changed since. */
 function eventOf(
   request: FastifyRequest,
   { limits }: ByFilterDependencies,
   { op, onSchemaError, block }: Asked,
-  rows: readonly MatchingRow[],
+  { rows, version }: FoundRows,
 ): EventOf<'TableBatchRequested'> {
   return {
     type: 'TableBatchRequested',
@@ -248,7 +267,8 @@ function eventOf(
     ifMatch: null,
     onSchemaError,
     limits,
-    operations: rows.map(({ row, version }) => ({ op, row, ifMatch: version })),
+    operations: rows.map(({ row, version: ifMatch }) => ({ op, row, ifMatch })),
+    foundAt: version,
     profile: block === null ? emptyProfile : concatenateAll(rows.map(() => block.profile)),
   };
 }
@@ -258,15 +278,4 @@ async function repeated(block: RowBlock | null, rows: number): Promise<PackedBod
   if (block === null || rows === 0) return undefined;
   const line = Buffer.from(block.body).toString();
   return packBody(Buffer.from(`${line}\n`.repeat(rows - 1) + line));
-}
-
-/** Replaces the place of an operation in the message by the ID of its row: the client knows rows, not operations. */
-function namingRow(error: unknown, rows: readonly MatchingRow[]): unknown {
-  if (!(error instanceof HttpError)) return error;
-  const message = error.message.replace(/^operations\[(\d+)\](\.row\.)?/, (place, at: string, cell?: string) => {
-    if (cell !== undefined) return '';
-    const found = rows[Number(at)];
-    return found === undefined ? place : `row ${formatRowId(found.row)}`;
-  });
-  return new HttpError(error.type, message, error.headers, { cause: error });
 }

@@ -44,7 +44,7 @@ const versionOperation: Operation = {
   tag: 'Rows',
   summary: "Get the version of a table's rows",
   description:
-    "The version as `ETag`. It rises with each change of the table's data, so a client can ask again to find out about changes.",
+    "The version as `ETag`. It rises with each change of the table's data, so a client can poll it to detect changes.",
   answers: { 200: { description: 'The table has the version in `ETag`.', versioned: true } },
   errors: ['table_not_found'],
 };

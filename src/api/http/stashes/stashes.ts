@@ -43,7 +43,7 @@ const putOperation: Operation = {
     'The first chunk creates the stash. For 48 hours from then on, unless the service is set otherwise, it can be imported in one step: as the rows of a new table, as rows ' +
     'added to a table, or in place of all rows of a table. Chunks may arrive in parallel and in any order. The rows are ordered by the serials of their chunks: as ' +
     'numbers if all serials of the stash are integers, otherwise by code point. A chunk replaces an earlier one with the same serial, so ' +
-    'that it can be sent again. 500 to 1,000 rows in a chunk work well. When the stash is imported, its values are checked against the schema, and so are the ' +
+    'that it can be sent again. 500 to 1,000 rows in a chunk work well. The import of the stash checks the values against the schema, and also the ' +
     '`$rowID`s with which rows keep their identity in an overwrite. A team has at most 10,000 stashes, unless its plan or the service is ' +
     'set otherwise.',
   body: { ...jsonContent(inputRows, { rows: examples.inputRows }), ...inputTexts },

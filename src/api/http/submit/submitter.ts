@@ -153,6 +153,18 @@ export class Submitter {
   }
 
   /**
+   * The result of an earlier try of a request, for requests that are costly to submit again. Null if none is recorded,
+   * or if the request has no Idempotency-Key. Throws HttpError if the earlier try was refused.
+   */
+  async findEarlier(teamId: string, { commandId, digest }: RequestIdentity): Promise<Applied | null> {
+    if (digest === null) return null;
+    const requestDigest = digest.digest('base64url');
+    const job = { ...this.#tryOf(teamId, commandId, requestDigest), rows: null, about: null };
+    const outcome = await this.#recordedOutcome(job);
+    return outcome === null ? null : toApplied(outcome, requestDigest, job);
+  }
+
+  /**
    * Appends a part of a request. The part takes effect only with a later event. Throws NotAppended for the whole
    * request even if the outcome of the part is unknown, because the later event is then not appended. Throws TurnedAway
    * if a quota refuses the part, which says nothing about earlier tries of the request.
@@ -204,15 +216,11 @@ export class Submitter {
     rows: number | null,
   ): Promise<Sent> {
     const requestDigest = digest === null ? null : digest.digest('base64url');
-    const partition = partitionOf(teamId, this.#log.partitions);
-    const notAfter = this.#log.nextTime(partition) + notAfterDelay;
+    const tried = this.#tryOf(teamId, commandId, requestDigest);
+    const { partition, notAfter } = tried;
     const job = {
-      teamId,
-      partition,
-      commandId,
-      notAfter,
+      ...tried,
       rows,
-      requestTag: requestTagOf(requestDigest),
       about:
         about === undefined || data instanceof TurnedAway
           ? null
@@ -251,6 +259,13 @@ export class Submitter {
     return { applied, job };
   }
 
+  /** A try of a command, made now. */
+  #tryOf(teamId: string, commandId: string, requestDigest: string | null): Omit<Job, 'rows'> {
+    const partition = partitionOf(teamId, this.#log.partitions);
+    const notAfter = this.#log.nextTime(partition) + notAfterDelay;
+    return { teamId, partition, commandId, notAfter, requestTag: requestTagOf(requestDigest) };
+  }
+
   /** The ID of a job for its client. Also adds the job to the list of jobs. */
   #tellOf(job: RequestJob): string {
     const jobId = formatJobId(this.#keys, job);
@@ -280,12 +295,8 @@ export class Submitter {
    */
   async #outcomeOfEarlierTry(job: Job, requestDigest: string | null, away: TurnedAway): Promise<Outcome> {
     if (requestDigest === null) throw away;
-    const { partition, commandId, notAfter } = job;
-    const { outcome } = await this.#options.outcomes.find(partition, commandId, {
-      at: notAfter - notAfterDelay,
-      notAfter,
-    });
-    if (outcome !== null && outcome !== 'forgotten') return outcome;
+    const outcome = await this.#recordedOutcome(job);
+    if (outcome !== null) return outcome;
     const message =
       `${away.message.replace(/\.?$/, '.')} An earlier try with the same Idempotency-Key may still take effect: ` +
       'send the request again, or get the job.';
@@ -295,6 +306,15 @@ export class Submitter {
       'retry-after': away.headers['retry-after'] ?? turnedAwayRetryAfter,
     };
     throw new HttpError('outcome_unknown', message, headers, { cause: away });
+  }
+
+  /** The outcome of an earlier try of a command, as far as it is recorded and still counts; else null. */
+  async #recordedOutcome({ partition, commandId, notAfter }: Job): Promise<Outcome | null> {
+    const { outcome } = await this.#options.outcomes.find(partition, commandId, {
+      at: notAfter - notAfterDelay,
+      notAfter,
+    });
+    return outcome === 'forgotten' ? null : outcome;
   }
 
   /** Logs why a job has no outcome. Refusals are not logged, because the job reports them. */

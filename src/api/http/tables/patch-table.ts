@@ -58,7 +58,7 @@ const operation: Operation = {
   description:
     'Changes the name of the table and its columns: their display names, types and order. It also adds and removes columns. ' +
     'Declares a key, or removes it (null): no two rows may have equal values in all columns of a key. ' +
-    'Whatever the body does not name stays as it is. All changes take effect in one step, however many rows the table has: ' +
+    'Everything that the body does not name keeps its value. All changes take effect in one step, however many rows the table has: ' +
     'first columns are removed, then changed, then added, and at last reordered. The values of a removed column are gone, even ' +
     'if a column with its ID is added again. If a value does not fit the new type of its column, the request is refused. With ' +
     '`onMisfit=clear` the cell becomes empty instead.',
@@ -164,7 +164,7 @@ async function submit(
   }
   throw new HttpError(
     'service_unavailable',
-    `Others changed the table each time while its rows were tried. ${noEffect}`,
+    `Others changed the table during each of ${trialsMax} trials of its rows. ${noEffect}`,
   );
 }
 

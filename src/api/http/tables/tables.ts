@@ -33,8 +33,8 @@ const listOperation: Operation = {
   summary: 'List tables',
   description:
     "A page of the team's tables, in the order in which they were created; at most 10,000. While tables remain, " +
-    'the answer has a `continuation`; the last page has none. Tables that are created or deleted between two pages neither hide nor repeat ' +
-    'others. Names need not be unique.',
+    'the answer has a `continuation`; the last page has none. If tables are created or deleted between two pages, no other table ' +
+    'is skipped or repeated. Names need not be unique.',
   answers: {
     200: {
       description: 'Tables, and the continuation.',

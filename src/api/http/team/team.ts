@@ -134,7 +134,7 @@ const usageOperation: Operation = {
   summary: "Get the team's use of its quotas",
   description:
     'For each quota: how much the team uses, how much it may use, and what sets the limit. `logBytesPerDay` are bytes of the log today (UTC); bytes that other processes counted ' +
-    'are some seconds old. The rate limits are those of the process that answers; the list is empty unless settings of the service add limits. Not for the token of an app.',
+    'are some seconds old. The rate limits are those of the process that answers; the list is empty unless settings of the service add limits. The token of an app may not use this.',
   answers: {
     200: {
       description: 'The use.',
@@ -197,7 +197,7 @@ const activityOperation: Operation = {
   description:
     'The activity minute by minute, the present minute last. Only the process that answers has counted it, and only since `since`. Also tells how ' +
     "far the service has processed the part of the log with the team's events. Answers of queries and exports count as bytes, but not as rows. A process counts " +
-    'for the 1,000 teams that were active most recently. Not for the token of an app.',
+    'for the 1,000 teams that were active most recently. The token of an app may not use this.',
   answers: {
     200: {
       description: 'The activity.',

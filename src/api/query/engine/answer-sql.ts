@@ -26,6 +26,7 @@ import type { Copies } from './copies.ts';
 import { withQueryTimeout } from './query-timeout.ts';
 import { withParts } from './parts.ts';
 import type { SqlMemory } from './sql-memory.ts';
+import { storedType } from './stored-type.ts';
 import { hasUnnamed, sqlColumn, textTooLong, type SqlColumn } from './sql-columns.ts';
 
 interface SqlAnswer {
@@ -176,20 +177,7 @@ function tablesOf(tree: SqlNode, parameters: ReadonlyMap<string, SqlParameter>):
  * expressions on the copy cannot refer to them.
  */
 function sourceOf({ from, version, columns }: QuerySource): SqlTable {
-  const items = [...columns].map(([id, { sql, type }]) => {
-    switch (type) {
-      case 'time':
-        return [`CAST(make_timestamp(${sql}) AS TIME)`, id];
-      case 'array<time>':
-        return [`list_transform(${sql}, lambda t: CAST(make_timestamp(t) AS TIME))`, id];
-      case 'json':
-        return [`CAST(${sql} AS JSON)`, id];
-      case 'array<json>':
-        return [`CAST(${sql} AS JSON[])`, id];
-      default:
-        return [sql, id];
-    }
-  });
+  const items = [...columns].map(([id, { sql, type }]) => [storedType(type).inSql?.(sql) ?? sql, id]);
   const all = [...items, ['row_id', '$rowID'], ['row_version', '$version']];
   const read = all.map(([text], at) => `${text} AS o${at}`);
   const named = all.map(([, id], at) => `o${at} AS "${encodeName(id!)}"`);

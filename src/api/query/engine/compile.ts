@@ -196,7 +196,10 @@ export function compileZones({ from, version }: QuerySource, ids: readonly strin
 
 /** The columns whose type does not determine whether values have a zone, for a Parquet file. */
 export function momentsOf(ids: readonly string[], { columns }: QuerySource): string[] {
-  return ids.filter((id) => /^(?:dateTime|array<dateTime>)$/.test(columns.get(id)?.type ?? ''));
+  return ids.filter((id) => {
+    const column = columns.get(id);
+    return column !== undefined && storedType(column.type).inZonedParquet !== null;
+  });
 }
 
 /**
@@ -250,20 +253,9 @@ function rowGroupRowsOf(columns: number): number {
 }
 
 /** A column in its Parquet type. `isZoned`: its moments are adjusted to UTC. */
-function inParquet({ sql, type }: QueryColumn, isZoned: boolean): string {
-  switch (type) {
-    case 'time':
-      return `make_timestamp(${sql})::TIME`;
-    case 'array<time>':
-      return `list_transform(${sql}, lambda t: make_timestamp(t)::TIME)`;
-    // A cast would use the time zone of the process.
-    case 'dateTime':
-      return isZoned ? `make_timestamptz(epoch_us(${sql}))` : sql;
-    case 'array<dateTime>':
-      return isZoned ? `list_transform(${sql}, lambda t: make_timestamptz(epoch_us(t)))` : sql;
-    default:
-      return sql;
-  }
+function inParquet({ sql, stored }: ReturnType<typeof columnOf>, isZoned: boolean): string {
+  const convert = isZoned ? stored.inZonedParquet : stored.inParquet;
+  return convert?.(sql) ?? sql;
 }
 
 /** The columns of a row in an answer. */

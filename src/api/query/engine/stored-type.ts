@@ -38,7 +38,18 @@ export interface StoredType {
   readonly read: (given: string) => string;
   /** The JSON value for a stored value, such as a group. */
   readonly show: (stored: DuckDBValue) => unknown;
+  /** The value in the SQL of clients. Null: as it is stored. */
+  readonly inSql: Conversion | null;
+  /** The value in a Parquet file. Null: as it is stored. */
+  readonly inParquet: Conversion | null;
+  /** The value in a Parquet column in which a moment has a zone. Null: its type has no zones. */
+  readonly inZonedParquet: Conversion | null;
 }
+
+/** SQL that converts the stored value at a place. */
+type Conversion = (place: string) => string;
+
+const asStored = { inSql: null, inParquet: null, inZonedParquet: null } as const;
 
 const text: StoredType = {
   sql: 'VARCHAR',
@@ -48,6 +59,7 @@ const text: StoredType = {
   prepare: null,
   read: (given) => given,
   show: (stored) => stored,
+  ...asStored,
 };
 
 const scalars: Readonly<Record<ScalarKind, StoredType>> = {
@@ -68,6 +80,7 @@ const scalars: Readonly<Record<ScalarKind, StoredType>> = {
     show: showNumber,
     prepare: null,
     read: (given) => `(CAST(${given} AS DOUBLE) + 0.0::DOUBLE)`,
+    ...asStored,
   },
   boolean: {
     sql: 'BOOLEAN',
@@ -77,6 +90,7 @@ const scalars: Readonly<Record<ScalarKind, StoredType>> = {
     show: (stored) => stored,
     prepare: null,
     read: (given) => `(${given} = 'true')`,
+    ...asStored,
   },
   date: {
     sql: 'DATE',
@@ -86,6 +100,7 @@ const scalars: Readonly<Record<ScalarKind, StoredType>> = {
     show: (stored) => showDate((stored as DuckDBDateValue).days),
     prepare: (json) => String(daysOf(json as string)),
     read: (given) => `(DATE '1970-01-01' + CAST(${given} AS INTEGER))`,
+    ...asStored,
   },
   time: {
     sql: 'BIGINT',
@@ -95,6 +110,9 @@ const scalars: Readonly<Record<ScalarKind, StoredType>> = {
     show: (stored) => showTime(stored as bigint),
     prepare: (json) => String(microsecondsOfDay(json as string)),
     read: (given) => `CAST(${given} AS BIGINT)`,
+    inSql: (place) => `CAST(make_timestamp(${place}) AS TIME)`,
+    inParquet: (place) => `make_timestamp(${place})::TIME`,
+    inZonedParquet: null,
   },
   dateTime: {
     sql: 'TIMESTAMP',
@@ -104,6 +122,10 @@ const scalars: Readonly<Record<ScalarKind, StoredType>> = {
     show: (stored) => showDateTime((stored as DuckDBTimestampValue).micros),
     prepare: (json) => String(microsecondsSince1970(json as string)),
     read: (given) => `make_timestamp(CAST(${given} AS BIGINT))`,
+    inSql: null,
+    inParquet: null,
+    // A cast would use the time zone of the process.
+    inZonedParquet: (place) => `make_timestamptz(epoch_us(${place}))`,
   },
   duration: { ...text, comparing: 'equality' },
   json: {
@@ -112,6 +134,7 @@ const scalars: Readonly<Record<ScalarKind, StoredType>> = {
     of: canonicalJson,
     show: (stored) => JSON.parse(stored as string) as unknown,
     prepare: (json) => JSON.stringify(canonicalJson(json)),
+    inSql: (place) => `CAST(${place} AS JSON)`,
   },
 };
 
@@ -127,7 +150,15 @@ export function storedType(type: ColumnType): StoredType {
     prepare: prepare === null ? null : (json) => `[${(json as readonly unknown[]).map(prepare).join(',')}]`,
     read: (given) => `list_transform(from_json(${given}, '["VARCHAR"]'), lambda item: ${item.read('item')})`,
     show: (stored) => (stored as DuckDBListValue).items.map((element) => item.show(element)),
+    inSql: eachItem(item.inSql),
+    inParquet: eachItem(item.inParquet),
+    inZonedParquet: eachItem(item.inZonedParquet),
   };
+}
+
+/** Converts each item of a list. */
+function eachItem(convert: Conversion | null): Conversion | null {
+  return convert && ((place) => `list_transform(${place}, lambda t: ${convert('t')})`);
 }
 
 /** The stored type of the items of a column of arrays. */

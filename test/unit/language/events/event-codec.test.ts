@@ -204,6 +204,7 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
       ),
       { maxLength: 5 },
     ),
+    foundAt: version,
     profile,
   },
 };

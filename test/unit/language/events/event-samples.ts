@@ -48,6 +48,55 @@ const sources: readonly RowSource[] = [
 ];
 const sourcesOfChunks = sources.filter((source) => source.kind !== 'stash');
 
+const tableCreation = (rows: RowSource): EventOf<'TableCreateRequested'> => ({
+  type: 'TableCreateRequested',
+  teamId,
+  tableId,
+  name: 'cars',
+  columns: [
+    { id: 'name', displayName: 'Name', type: 'string' },
+    { id: 'tags', type: 'array<string>' },
+  ],
+  onSchemaError: 'abort',
+  appsToLink: ['shop'],
+  limits: { ...limits, tablesMax: 10_000 },
+  rows,
+});
+const tableOverwrite = (rows: RowSource): EventOf<'TableOverwriteRequested'> => ({
+  type: 'TableOverwriteRequested',
+  teamId,
+  tableId,
+  ifMatch: 2n ** 53n + 1n,
+  columns: null,
+  onSchemaError: 'dropColumns',
+  limits,
+  rows,
+});
+const tablePatch: EventOf<'TablePatchRequested'> = {
+  type: 'TablePatchRequested',
+  teamId,
+  tableId,
+  ifMatch: null,
+  name: null,
+  columns: [],
+};
+const tableBatch: EventOf<'TableBatchRequested'> = {
+  type: 'TableBatchRequested',
+  teamId,
+  tableId,
+  ifMatch: 42n,
+  onSchemaError: 'updateSchema',
+  limits,
+  operations: [
+    { op: 'add' },
+    { op: 'patch', row, ifMatch: null },
+    { op: 'patch', row, ifMatch: 41n },
+    { op: 'delete', row, ifMatch: null },
+    { op: 'delete', row, ifMatch: 2n ** 60n },
+  ],
+  profile,
+};
+
 export const eventSamples: { readonly [T in EventType]: readonly EventOf<T>[] } = {
   GenerationStarted: [{ type: 'GenerationStarted', logId: 'a log', base: 2n ** 60n }],
   LogResumed: [{ type: 'LogResumed', base: 12n }],
@@ -139,20 +188,10 @@ export const eventSamples: { readonly [T in EventType]: readonly EventOf<T>[] } 
   ],
   UploadDeleteRequested: [{ type: 'UploadDeleteRequested', teamId, uploadId, appId: 'shop' }],
   UploadChecked: [{ type: 'UploadChecked', teamId, uploadId }],
-  TableCreateRequested: sources.map((rows) => ({
-    type: 'TableCreateRequested',
-    teamId,
-    tableId,
-    name: 'cars',
-    columns: [
-      { id: 'name', displayName: 'Name', type: 'string' },
-      { id: 'tags', type: 'array<string>' },
-    ],
-    onSchemaError: 'abort',
-    appsToLink: ['shop'],
-    limits: { ...limits, tablesMax: 10_000 },
-    rows,
-  })),
+  TableCreateRequested: [
+    ...sources.map((rows) => tableCreation(rows)),
+    { ...tableCreation({ kind: 'none' }), key: ['name'] },
+  ],
   TablePatchRequested: [
     {
       type: 'TablePatchRequested',
@@ -182,6 +221,8 @@ export const eventSamples: { readonly [T in EventType]: readonly EventOf<T>[] } 
         tried: { version: 41n, misfits: [{ id: 'age', cells: 2, rowId: 'AAAAAAAAAAEAAAAAAAAAAA', value: '"n/a"' }] },
       },
     },
+    { ...tablePatch, key: ['name', 'age "é"'] },
+    { ...tablePatch, key: null },
   ],
   TableDeleteRequested: [
     { type: 'TableDeleteRequested', teamId, tableId, ifMatch: null },
@@ -211,46 +252,17 @@ export const eventSamples: { readonly [T in EventType]: readonly EventOf<T>[] } 
       rows: { kind: 'few', profile },
     },
   ],
-  TableOverwriteRequested: sources.map((rows) => ({
-    type: 'TableOverwriteRequested',
-    teamId,
-    tableId,
-    ifMatch: 2n ** 53n + 1n,
-    columns: null,
-    onSchemaError: 'dropColumns',
-    limits,
-    rows,
-  })),
+  TableOverwriteRequested: [
+    ...sources.map((rows) => tableOverwrite(rows)),
+    { ...tableOverwrite({ kind: 'none' }), columns: [{ id: 'name', type: 'string' }], key: ['name'] },
+  ],
   RowPatchRequested: [
     { type: 'RowPatchRequested', teamId, tableId, row, ifMatch: 42n, onSchemaError: 'abort', limits, profile },
   ],
   RowDeleteRequested: [{ type: 'RowDeleteRequested', teamId, tableId, row, ifMatch: null }],
   TableBatchRequested: [
-    {
-      type: 'TableBatchRequested',
-      teamId,
-      tableId,
-      ifMatch: 42n,
-      onSchemaError: 'updateSchema',
-      limits,
-      operations: [
-        { op: 'add' },
-        { op: 'patch', row, ifMatch: null },
-        { op: 'patch', row, ifMatch: 41n },
-        { op: 'delete', row, ifMatch: null },
-        { op: 'delete', row, ifMatch: 2n ** 60n },
-      ],
-      profile,
-    },
-    {
-      type: 'TableBatchRequested',
-      teamId,
-      tableId,
-      ifMatch: null,
-      onSchemaError: 'abort',
-      limits,
-      operations: [{ op: 'upsert' }, { op: 'add' }],
-      profile,
-    },
+    tableBatch,
+    { ...tableBatch, operations: tableBatch.operations.slice(1), foundAt: 2n ** 60n },
+    { ...tableBatch, operations: [{ op: 'upsert' }, { op: 'add' }] },
   ],
 };

@@ -3,6 +3,7 @@
  * of a batch at version 100.
  */
 import { describe, expect, test } from '@jest/globals';
+import { formatRowId } from '../../../../src/language/events/row-id.ts';
 import { blockRow, given, here, tailRow, when, whenInOrder, type Given } from '../../../support/decisions.ts';
 import { add, batchOf, few, patch, type Asked, type BatchOperation } from '../../../support/requests.ts';
 import { idsOf, presentedRows, shownCounts } from '../../../support/shown-decisions.ts';
@@ -251,6 +252,52 @@ describe('a batch is refused whole', () => {
       [],
       [],
     ]);
+  });
+});
+
+describe('a batch of rows that a filter found', () => {
+  test.each<[string, BatchOperation[], Asked, Given, string]>([
+    [
+      'after which a column was added is applied',
+      [['delete', blockRow(0)]],
+      { foundAt: 40n },
+      { widened: 40n },
+      'ok 100 +0 ~0 =0 -1',
+    ],
+    [
+      'before columns changed is refused',
+      [['delete', blockRow(0)]],
+      { foundAt: 40n },
+      { widened: 41n },
+      'precondition_failed: the schema has changed: its version is 41, not 40 or older',
+    ],
+    [
+      'is refused with the name of the column',
+      [['patch', blockRow(1), '{"a":"x"}']],
+      { foundAt: 50n },
+      {},
+      'column_has_invalid_value: a: "x" does not fit the column\'s type number',
+    ],
+    [
+      'is refused with the ID of the row',
+      [
+        ['delete', blockRow(0)],
+        ['patch', blockRow(1), '{"a":4}', 19n],
+      ],
+      { foundAt: 50n },
+      {},
+      `precondition_failed: row ${formatRowId(blockRow(1))}: the row has changed: its version is 20, not 19 or older`,
+    ],
+    [
+      'is refused with the ID of the row once, if the reason names it too',
+      [['patch', blockRow(1), '{"a":3}']],
+      { foundAt: 50n },
+      { key: ['a'] },
+      `key_not_unique: row ${formatRowId(blockRow(1))}: row ${formatRowId(tailRow(0))} has the same key, "a" = 3`,
+    ],
+  ])('a batch of rows that a filter found %s', async (_name, operations, asked, more, outcome) => {
+    const states = given({ ...state, ...more });
+    expect(shownCounts(await whenInOrder(states, batchOf(operations, asked)))).toBe(outcome);
   });
 });
 
