@@ -45,6 +45,42 @@ describe('a key', () => {
     expect((await client().get(`/tables/${table.id}`)).json.data.schema).toEqual(schemaOf(types));
   });
 
+  test('is declared for many rows while others write: to another table of the partition, and to this one', async () => {
+    const other = await keyedTable([{ email: 'a' }]);
+    const table = await createTable(client(), people(20_000), types);
+    let isAnswered = false;
+    const declaring = client()
+      .patch(`/tables/${table.id}`, { key: ['email'] })
+      .finally(() => {
+        isAnswered = true;
+      });
+    let written = 0;
+    for (; !isAnswered; written += 1) {
+      const [row] = other.rowIds;
+      expect(outcomeOf(await client().patch(`${other.path}/${row}`, { age: written }))).toBe('200');
+      const added = { email: `added${written}@example.org` };
+      expect(outcomeOf(await client().post(table.path, [added]))).toBe('201');
+      expect(outcomeOf(await client().patch(`${table.path}/${table.rowIds[written]}`, { age: written }))).toBe('200');
+    }
+    expect(outcomeOf(await declaring)).toBe('200');
+    // If the declaration held the partition up, the first of them would be answered after it.
+    expect(written).toBeGreaterThan(2);
+    for (const email of ['0@example.org', '19999@example.org', 'added0@example.org', `added${written - 1}@example.org`])
+      expect(outcomeOf(await client().post(table.path, [{ email }]))).toBe(twice);
+    expect(outcomeOf(await client().post(table.path, [{ email: 'new' }]))).toBe('201');
+  });
+
+  test('is not declared for many rows of which two are equal', async () => {
+    const table = await createTable(client(), [...people(3000), { email: '5@example.org' }], types);
+    const refused = await client().patch(`/tables/${table.id}`, { key: ['email'] });
+    expect([outcomeOf(refused), messageOf(refused)]).toEqual([
+      twice,
+      `row ${table.rowIds[3000]}: row ${table.rowIds[5]} has the same key, "email" = "5@example.org"`,
+    ]);
+    const stale = await client().patch(`/tables/${table.id}`, { key: ['email'] }, { 'if-match': '"1"' });
+    expect(outcomeOf(stale)).toBe('412 precondition_failed');
+  });
+
   test('is checked in its own columns, even after another declaration was refused', async () => {
     const table = await createTable(
       client(),

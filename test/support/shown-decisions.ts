@@ -55,6 +55,8 @@ function shownChange(change: Exclude<Change, UsageChange>, at: LogPlace): string
       return `keys ${[...change.freed.map((text) => `-${text}`), ...change.taken.map(([text]) => `+${text}`)].join(' ')}`;
     case 'keyRuns':
       return `keys of ${change.runs.parts.length} parts`;
+    case 'preparedKeys':
+      return `keys of index ${change.since}: ${[...change.freed.map((hash) => `-${hash}`), ...change.moved.map(({ hash }) => `=${hash}`), ...change.taken.map(({ hash }) => `+${hash}`)].join(' ')}`.trimEnd();
     case 'endedKey':
       return `key of ${change.since} ended`;
     case 'row':

@@ -35,9 +35,23 @@ export const languageOfKeys = 3;
 /** The IDs of the columns of a key. */
 const key: Field<readonly string[]> = { language: () => languageOfKeys };
 
-/** The IDs of the columns of a key for an existing table. The decision reads all rows of the table. */
+/** The IDs of the columns of a key for an existing table. The decision may read all rows of the table. */
 const declaredKey: Field<readonly string[] | null> = {
   cost: (ids) => (ids === null ? 0 : unknownCost),
+  language: () => languageOfKeys,
+};
+
+/** An index into which the API has read the keys of all rows of the table. */
+interface PreparedKey {
+  /** The version of the table at which the rows were read. */
+  readonly version: bigint;
+  /** The number of the index. It is negative: those of other indexes are versions. */
+  readonly index: bigint;
+}
+
+const preparedKey: Field<PreparedKey | null> = {
+  toWire: (prepared) => prepared && { version: String(prepared.version), index: String(prepared.index) },
+  fromWire: (wire) => wire && { version: BigInt(wire.version), index: BigInt(wire.index) },
   language: () => languageOfKeys,
 };
 
@@ -101,6 +115,11 @@ export const tablePatchRequested = defineEvent({
     columns: json<readonly GivenDisplayName[]>(),
     /** The IDs of the columns of its key; null: it has none; absent: unchanged. */
     key: optional(declaredKey),
+    /**
+     * Null: the API has not read the rows. Absent: no key is declared, or an earlier version wrote the event; then the
+     * decision reads all rows.
+     */
+    preparedKey: optional(preparedKey),
     /** If present, `columns` is empty. */
     columnChanges: optional(columnChanges),
   },

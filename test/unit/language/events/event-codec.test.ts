@@ -159,6 +159,7 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
     name: fc.option(id),
     columns: fc.array(plain({ id, displayName: fc.option(fc.string()) }), { maxLength: 3 }),
     key: fc.option(keyIds),
+    preparedKey: fc.option(plain({ version: fc.bigInt(0n, 2n ** 60n), index: fc.bigInt(-(2n ** 62n), -1n) })),
     columnChanges: plain({
       remove: fc.array(id, { maxLength: 3 }),
       change: fc.array(

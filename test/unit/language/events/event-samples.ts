@@ -223,6 +223,16 @@ export const eventSamples: { readonly [T in EventType]: readonly EventOf<T>[] } 
     },
     { ...tablePatch, key: ['name', 'age "é"'] },
     { ...tablePatch, key: null },
+    {
+      type: 'TablePatchRequested',
+      teamId,
+      tableId,
+      ifMatch: null,
+      name: null,
+      columns: [],
+      key: ['name', 'born'],
+      preparedKey: { version: 41n, index: -4242n },
+    },
   ],
   TableDeleteRequested: [
     { type: 'TableDeleteRequested', teamId, tableId, ifMatch: null },
