@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { RowLimits } from '../src/language/events/limits.ts';
 import type { RowSource } from '../src/language/events/row-source.ts';
 import { arrayOf, scalarKinds, type ColumnType } from '../src/language/values/column-type.ts';
+import { describeMisfit } from '../src/language/values/describe-misfit.ts';
 import type { GivenColumn } from '../src/language/values/table-schema.ts';
 import { InvalidRequest } from './invalid-request.ts';
 
@@ -157,7 +158,7 @@ export function parse<S extends z.ZodType>(
   value: unknown,
   invalid: (message: string) => Error,
 ): z.output<S> {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { error: describeMisfit });
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const place = issue!.path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { parseByteSize } from '../language/byte-size.ts';
+import { describeMisfit } from '../language/values/describe-misfit.ts';
 import { ConfigError } from '../storage/config-error.ts';
 import { parseTrustedProxies } from '../api/http/server/trusted-proxies.ts';
 
@@ -434,7 +435,7 @@ const formerNames = { MAINTENANCE_INTERVAL_MS: 'UPKEEP_INTERVAL_MS' } as const;
 export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   for (const [name, former] of Object.entries(formerNames)) given[name] ??= given[former];
-  const result = settings.safeParse(given);
+  const result = settings.safeParse(given, { error: describeMisfit });
   const nameOf = (name: string): string => {
     const former = (formerNames as Readonly<Record<string, string>>)[name];
     return former !== undefined && environment[name] === undefined && environment[former] !== undefined ? former : name;

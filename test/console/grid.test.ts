@@ -468,7 +468,7 @@ test('a table that another client has renamed keeps its name, and one that anoth
   await openTable(page, 'seen');
   await page.getByRole('button', { name: 'More' }).click();
   await page.getByRole('button', { name: 'Rename' }).click();
-  await page.getByLabel('What n is shown as').fill('mine');
+  await page.getByLabel('Name shown for n').fill('mine');
   await table.update({ name: 'theirs' });
   // The page may have heard of it.
   await page.getByRole('heading', { name: 'theirs' }).waitFor();
@@ -481,7 +481,7 @@ test('a table that another client has renamed keeps its name, and one that anoth
 
   await page.getByRole('button', { name: 'More' }).click();
   await page.getByRole('button', { name: 'Rename' }).click();
-  await page.getByLabel('What n is shown as').fill('mine again');
+  await page.getByLabel('Name shown for n').fill('mine again');
   await table.update({ columns: [{ id: 'n', displayName: 'their column' }] });
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('alert').getByText('Somebody else has renamed the table').waitFor();
@@ -557,7 +557,7 @@ test('a table is created, renamed and deleted; a token for reading offers none o
   await look(page, 'table-menu');
   await page.getByRole('button', { name: 'Rename' }).click();
   await page.getByLabel('Name of the table').fill('renamed');
-  await page.getByLabel('What price is shown as').fill('Price in €');
+  await page.getByLabel('Name shown for price').fill('Price in €');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('heading', { name: 'renamed' }).waitFor();
   await page.locator('.ag-header-cell-text', { hasText: 'Price in €' }).waitFor();

@@ -229,10 +229,23 @@ export function when(states: States, request: Request, at: LogPlace = here): Dec
   return decision;
 }
 
-/** Decides a request that consists of several, and applies its changes, or none. */
-export function whenInOrder(states: States, request: Request, at: LogPlace = here): Promise<Outcome> {
+/**
+ * Decides a request that consists of several, and applies its changes, or none. `load`: called with a part that looks
+ * up what is not loaded.
+ */
+export function whenInOrder(
+  states: States,
+  request: Request,
+  at: LogPlace = here,
+  load: (part: Event) => Promise<void> = async () => undefined,
+): Promise<Outcome> {
   const decider = new Decider(set, { ...states }, journals.get(states)!);
-  return decider.decide(eventOf(request), at, new TimeSlices(), async () => undefined);
+  return decider.decide(eventOf(request), at, new TimeSlices(), load);
+}
+
+/** The requests of which a request consists. */
+export function partsOf(request: Request): readonly Event[] {
+  return set.partsOf(eventOf(request));
 }
 
 /** Loads the content of a stash whose chunks were decided in this state, as an import needs it. */

@@ -16,7 +16,7 @@ interface ColumnDialogProps {
   readonly onClose: () => void;
 }
 
-/** Does what somebody has chosen in the menu of a column. */
+/** The dialog for the task that a person has chosen in the menu of a column. */
 export function ColumnDialog(props: ColumnDialogProps): ReactElement {
   switch (props.task.kind) {
     case 'add':
@@ -30,7 +30,7 @@ export function ColumnDialog(props: ColumnDialogProps): ReactElement {
   }
 }
 
-/** What is wrong, and the buttons of a dialog. */
+/** The end of a dialog: the problem, if there is one, and the buttons. */
 function Footer({
   problem,
   onClose,
@@ -57,7 +57,7 @@ function Footer({
   );
 }
 
-/** Does the work of a dialog and closes it, or says what is wrong. */
+/** Runs the change of a dialog. Closes the dialog, or shows why the change failed. */
 function useWork({ onChanged, onClose }: ColumnDialogProps): {
   readonly problem: string | null;
   readonly isBusy: boolean;
@@ -119,7 +119,7 @@ function AddDialog(props: ColumnDialogProps): ReactElement {
           Name <input name="id" required autoFocus maxLength={256} />
         </label>
         <TypeSelect value={type} onChange={setType} />
-        <p>It is empty in all rows at first.</p>
+        <p>At first it is empty in all rows.</p>
         <Footer problem={problem} onClose={onClose}>
           <button className="primary" disabled={isBusy}>
             Add
@@ -155,7 +155,7 @@ function RenameDialog(props: ColumnDialogProps): ReactElement {
           <input name="title" autoFocus defaultValue={column.displayName} placeholder={column.id} maxLength={1024} />
         </label>
         <p>
-          Programs go on using its first name, <b>{column.id}</b>.
+          Programs still use its first name, <b>{column.id}</b>.
         </p>
         <Footer problem={problem} onClose={onClose}>
           <button className="primary" disabled={isBusy}>
@@ -167,7 +167,7 @@ function RenameDialog(props: ColumnDialogProps): ReactElement {
   );
 }
 
-/** What a change of type would do, as of a version of the table. */
+/** The effect that a change of type would have at a version of the table. */
 interface Trial {
   readonly version: Version;
   /** Null: all values fit. */
@@ -200,7 +200,7 @@ function TypeDialog(props: ColumnDialogProps): ReactElement {
     const { version } = trial.data!;
     void work(async () => {
       try {
-        // Nothing is emptied but what was shown.
+        // With `ifMatch`, the change empties only the cells that the dialog has counted.
         await table.columns.changeType(column.id, typeOfText(type), {
           onMisfit: misfits === null ? 'abort' : 'clear',
           ...(misfits === null ? {} : { ifMatch: version }),
@@ -208,9 +208,12 @@ function TypeDialog(props: ColumnDialogProps): ReactElement {
       } catch (error) {
         if (!isErrorOfType(error, 'precondition_failed', 'column_has_invalid_value')) throw error;
         await trial.refetch();
-        throw new Error('Somebody else has changed the table meanwhile. Look at it again: nothing was changed yet.', {
-          cause: error,
-        });
+        throw new Error(
+          'Somebody else has changed the table meanwhile. Nothing was changed. Check the number of values again.',
+          {
+            cause: error,
+          },
+        );
       }
     });
   }
@@ -221,9 +224,9 @@ function TypeDialog(props: ColumnDialogProps): ReactElement {
         <TypeSelect value={type} onChange={setType} />
         <p aria-live="polite">
           {type === before
-            ? `It is ${nameOfType(before)} now.`
+            ? `Its type is ${nameOfType(before)}.`
             : trial.isFetching
-              ? 'Looking at the values …'
+              ? 'Checking the values …'
               : trial.isError
                 ? describeError(trial.error)
                 : misfits === null
@@ -237,7 +240,7 @@ function TypeDialog(props: ColumnDialogProps): ReactElement {
           >
             {misfits === null
               ? `Change to ${nameOfType(type)}`
-              : `Change, and empty ${showCount(misfits.cells, 'cell')}`}
+              : `Change and empty ${showCount(misfits.cells, 'cell')}`}
           </button>
         </Footer>
       </form>
@@ -246,8 +249,10 @@ function TypeDialog(props: ColumnDialogProps): ReactElement {
 }
 
 function describeLoss({ cells, value }: ColumnMisfits, type: string): string {
-  const what = cells === 1 ? '1 value does' : `${showNumber(cells)} values do`;
-  return `${what} not fit ${nameOfType(type)}, such as ${value}. They would be gone for everybody.`;
+  const name = nameOfType(type);
+  return cells === 1
+    ? `1 value does not fit ${name}: ${value}. It would be gone for everybody.`
+    : `${showNumber(cells)} values do not fit ${name}, such as ${value}. They would be gone for everybody.`;
 }
 
 function RemoveDialog(props: ColumnDialogProps): ReactElement {
@@ -271,8 +276,7 @@ function RemoveDialog(props: ColumnDialogProps): ReactElement {
           ? describeError(count.error)
           : count.data === undefined
             ? 'Counting its values …'
-            : `It has ${showCount(count.data, 'value')}.`}{' '}
-        They would be gone for everybody, and cannot be brought back.
+            : describeValues(count.data)}
       </p>
       <Footer problem={problem} onClose={onClose}>
         <button
@@ -286,4 +290,9 @@ function RemoveDialog(props: ColumnDialogProps): ReactElement {
       </Footer>
     </Dialog>
   );
+}
+
+function describeValues(count: number): string {
+  if (count === 0) return 'It has no values.';
+  return `It has ${showCount(count, 'value')}. ${count === 1 ? 'It' : 'They'} would be gone for everybody. This cannot be undone.`;
 }

@@ -6,6 +6,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
+import { describeMisfit } from '../../language/values/describe-misfit.ts';
 import { UserError } from '../user-error.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -64,7 +65,7 @@ export async function readClientSettings(
       continue;
     }
     // Do not show the value: it may be a secret in the wrong place.
-    const result = settings.shape[name].safeParse(value);
+    const result = settings.shape[name].safeParse(value, { error: describeMisfit });
     if (result.success) given[name] = result.data;
     else problems.push(`${source}: ${result.error.issues[0]!.message}`);
   }
@@ -100,7 +101,7 @@ async function readSettingsFile(file: string): Promise<SettingsFile> {
   }
   const value = parseJson(text);
   if (value === undefined) return unusable('is not JSON');
-  const result = fileContent.safeParse(value);
+  const result = fileContent.safeParse(value, { error: describeMisfit });
   if (result.success) return { content: result.data, problems: [], isOpenToOthers: (mode & 0o077) !== 0 };
   const problems = result.error.issues.map((issue) => `${[file, ...issue.path].join(': ')}: ${issue.message}`);
   return { content: {}, problems, isOpenToOthers: false };

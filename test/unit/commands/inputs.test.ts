@@ -69,8 +69,8 @@ describe('a column type', () => {
   ])('%j is none', (type) => expect(read(type)).toBe(`columns[0].type: ${notAType}`));
 
   test.each([
-    [{ kind: 'string', items: { kind: 'string' } }, 'columns[0].type: Unrecognized key: "items"'],
-    [{ kind: 'array', items: { kind: 'string' }, format: 'x' }, 'columns[0].type: Unrecognized key: "format"'],
+    [{ kind: 'string', items: { kind: 'string' } }, 'columns[0].type: there is no property "items"'],
+    [{ kind: 'array', items: { kind: 'string' }, format: 'x' }, 'columns[0].type: there is no property "format"'],
   ])('%j has a member too many', (type, message) => expect(read(type)).toBe(message));
 });
 
@@ -87,12 +87,12 @@ describe('a schema', () => {
     [{ columns: [column, { ...column, id: 'a\0' }] }, `columns[1].id: ${notText}`],
     [{ columns: [{ ...column, id: '\ud800' }] }, `columns[0].id: ${notText}`],
     [{ columns: [{ ...column, displayName: '\udc00' }] }, `columns[0].displayName: ${notText}`],
-    [{ columns: [{ ...column, width: 3 }] }, 'columns[0]: Unrecognized key: "width"'],
-    [{ columns: [], rows: [] }, 'the body: Unrecognized key: "rows"'],
-    [{ columns: [{ type: 'string' }] }, 'columns[0].id: Invalid input: expected string, received undefined'],
-    [{ columns: {} }, 'columns: Invalid input: expected array, received object'],
-    [{}, 'columns: Invalid input: expected array, received undefined'],
-    [[], 'the body: Invalid input: expected object, received array'],
+    [{ columns: [{ ...column, width: 3 }] }, 'columns[0]: there is no property "width"'],
+    [{ columns: [], rows: [] }, 'the body: there is no property "rows"'],
+    [{ columns: [{ type: 'string' }] }, 'columns[0].id: required'],
+    [{ columns: {} }, 'columns: must be an array, not an object'],
+    [{}, 'columns: required'],
+    [[], 'the body: must be an object, not an array'],
   ])('the schema %j is taken or refused with its place', (schema, expected) =>
     expect(result(() => parse(tableSchema, schema, invalid))).toEqual(expected),
   );
@@ -115,7 +115,7 @@ describe('a stash reference', () => {
 
   test('has no other members', () => {
     const message = result(() => parse(stashReference, { $stashID: 'a', rows: [] }, invalid));
-    expect(message).toBe('the body: Unrecognized key: "rows"');
+    expect(message).toBe('the body: there is no property "rows"');
   });
 });
 
@@ -130,7 +130,7 @@ describe('query parameters', () => {
     ['', '[0]: must not be empty'],
     ['x,,y', '[1]: must not be empty'],
     [['x', '\0'], `[1]: ${notText}`],
-    [Array(1001).fill('x').join(), 'the body: Too big: expected array to have <=1000 items'],
+    [Array(1001).fill('x').join(), 'the body: must have at most 1000 items'],
   ])('the query parameter for apps %j is read', (value, expected) => {
     expect(result(() => parse(appIdsQuery, value, invalid))).toEqual(expected);
   });
@@ -140,9 +140,9 @@ describe('query parameters', () => {
     ['abort', 'abort'],
     ['dropColumns', 'dropColumns'],
     ['updateSchema', 'updateSchema'],
-    ['ABORT', expect.stringContaining('Invalid option')],
-    ['', expect.stringContaining('Invalid option')],
-    [['abort', 'abort'], expect.stringContaining('Invalid option')],
+    ['ABORT', 'the body: must be "abort", "dropColumns" or "updateSchema"'],
+    ['', 'the body: must be "abort", "dropColumns" or "updateSchema"'],
+    [['abort', 'abort'], 'the body: must be "abort", "dropColumns" or "updateSchema"'],
   ])('the query parameter onSchemaError %j is read', (value, expected) => {
     expect(result(() => parse(onSchemaError, value, invalid))).toEqual(expected);
   });
@@ -204,7 +204,7 @@ describe('creating a table', () => {
     [{}, { name: '' }, few, 'name: must not be empty'],
     [{}, { name: 'a\0' }, few, `name: ${notText}`],
     [{}, { name: 'é'.repeat(513) }, few, 'name: must have at most 1024 bytes'],
-    [{}, { name: 1 }, few, 'name: Invalid input: expected string, received number'],
+    [{}, { name: 1 }, few, 'name: must be a string, not a number'],
     [{}, { name: 'A', rows: {} }, null, 'rows: must be an array: send one row as [{...}]'],
     [
       { name: 'A' },
@@ -213,11 +213,11 @@ describe('creating a table', () => {
       'the body: must not have "colour". Rows come in an array: send one row as [{...}]',
     ],
     [{}, { name: 'A', rows: null }, null, 'rows: must be an array of rows, or {"$stashID": ...}'],
-    [{}, { name: 'A', colour: 'red' }, few, 'the body: Unrecognized key: "colour"'],
-    [{}, { name: 'A', $stashID: 's' }, null, 'the body: Unrecognized key: "$stashID"'],
-    [{}, { name: 'A', schema: null }, few, 'schema: Invalid input: expected object, received null'],
+    [{}, { name: 'A', colour: 'red' }, few, 'the body: there is no property "colour"'],
+    [{}, { name: 'A', $stashID: 's' }, null, 'the body: there is no property "$stashID"'],
+    [{}, { name: 'A', schema: null }, few, 'schema: must be an object, not null'],
     [{}, { name: 'A', appsToLink: ['x', ''] }, few, 'appsToLink[1]: must not be empty'],
-    [{}, { name: 'A', appsToLink: 'x' }, few, 'appsToLink: Invalid input: expected array, received string'],
+    [{}, { name: 'A', appsToLink: 'x' }, few, 'appsToLink: must be an array, not a string'],
   ])('creating with %j %j %j becomes the command', (query, members, rows, expected) =>
     expect(asked(query, members, rows)).toEqual(expected),
   );
@@ -235,6 +235,7 @@ describe('adding rows', () => {
     members: Record<string, unknown> | null,
     rows: RowSource | null,
     appId: string | null = null,
+    mode: 'add' | 'upsert' = 'add',
   ): unknown =>
     result(() =>
       addRows({
@@ -242,7 +243,7 @@ describe('adding rows', () => {
         appId,
         tableId: 'table',
         ifMatch: 7n,
-        query: { onSchemaError: 'abort' },
+        query: { onSchemaError: 'abort', mode },
         members,
         rows,
         limits,
@@ -263,8 +264,8 @@ describe('adding rows', () => {
     [null, few, added],
     [{}, few, added],
     [{ $stashID: 's' }, null, { ...added, rows: { kind: 'stash', stashId: 's' } }],
-    [{ schema: {} }, few, 'the body: Unrecognized key: "schema"'],
-    [{ $stashID: 's' }, few, 'the body: Unrecognized key: "$stashID"'],
+    [{ schema: {} }, few, 'the body: there is no property "schema"'],
+    [{ $stashID: 's' }, few, 'the body: there is no property "$stashID"'],
     [{}, null, 'rows: required'],
     [{ row: [] }, null, 'the body: must not have "row". Rows come in an array: send one row as [{...}]'],
     [{ name: 'Ada' }, null, 'the body: must not have "name". Rows come in an array: send one row as [{...}]'],
@@ -272,8 +273,8 @@ describe('adding rows', () => {
     [{ rows: 7 }, null, wrongRows],
     [{ rows: { $stashID: 's' } }, null, wrongRows],
     [{ rows: 7, $stashID: 's' }, null, wrongRows],
-    [{ $stashID: 7 }, null, '$stashID: Invalid input: expected string, received number'],
-    [{ $stashID: 's', name: 'A' }, null, 'the body: Unrecognized key: "name"'],
+    [{ $stashID: 7 }, null, '$stashID: must be a string, not a number'],
+    [{ $stashID: 's', name: 'A' }, null, 'the body: there is no property "name"'],
   ])('adding with %j %j becomes the command', (members, rows, expected) =>
     expect(asked(members, rows)).toEqual(expected),
   );
@@ -320,9 +321,9 @@ describe('overwriting a table', () => {
     [{ schema }, few, { ...overwritten, columns: schema.columns }],
     [{ $stashID: 's' }, null, { ...overwritten, rows: stash }],
     [{ rows: { $stashID: 's' }, schema }, null, { ...overwritten, columns: schema.columns, rows: stash }],
-    [{ $stashID: 's', schema }, null, 'the body: Unrecognized key: "schema"'],
-    [{ $stashID: 's' }, few, 'the body: Unrecognized key: "$stashID"'],
-    [{ name: 'A' }, few, 'the body: Unrecognized key: "name"'],
+    [{ $stashID: 's', schema }, null, 'the body: there is no property "schema"'],
+    [{ $stashID: 's' }, few, 'the body: there is no property "$stashID"'],
+    [{ name: 'A' }, few, 'the body: there is no property "name"'],
     [{ schema }, null, 'rows: required'],
     [{}, null, 'rows: required'],
   ])('overwriting with %j %j becomes the command', (members, rows, expected) =>

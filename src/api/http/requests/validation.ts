@@ -1,6 +1,7 @@
 /** Validates parts of requests with zod. Its errors have the wording of the interface. */
 import type { FastifySchemaCompiler } from 'fastify';
 import type { z } from 'zod';
+import { describeMisfit } from '../../../language/values/describe-misfit.ts';
 import { HttpError } from '../answers/http-error.ts';
 
 /** The prefix of messages for each part of a request. Places in a body have no prefix (`rows[3].age`). */
@@ -13,7 +14,7 @@ export const compileValidator: FastifySchemaCompiler<z.ZodType> = ({ schema, htt
   const withoutQuery = httpPart === 'querystring' ? schema.safeParse({}) : null;
   return (value: unknown) => {
     if (withoutQuery?.success && isEmpty(value)) return { value: withoutQuery.data };
-    const result = schema.safeParse(value);
+    const result = schema.safeParse(value, { error: describeMisfit });
     return result.success ? { value: result.data } : { error: toRefusal(result.error, part) };
   };
 };
@@ -28,7 +29,7 @@ function isEmpty(value: unknown): boolean {
  * body. Throws HttpError `request_validation_error`.
  */
 export function parseOrRefuse<S extends z.ZodType>(schema: S, value: unknown, part: string): z.output<S> {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { error: describeMisfit });
   if (!result.success) throw toRefusal(result.error, part);
   return result.data;
 }

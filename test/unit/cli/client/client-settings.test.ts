@@ -75,8 +75,8 @@ describe('what is wrong is told at once, without what may be a secret', () => {
     [{ url: 'https://user:secret@h/' }, { TABLOG_TOKEN: 't' }, null, [`--url: ${badUrl}`]],
     [{}, {}, { url: 'ftp://h', token: '' }, [`FILE: url: ${badUrl}`, `FILE: token: ${badToken}`]],
     [{ url, token: 't' }, {}, '{"token":"secret"', ['FILE: is not JSON']],
-    [{ url, token: 't' }, {}, { url: 7 }, ['FILE: url: Invalid input: expected string, received number']],
-    [{ url, token: 't' }, {}, { uri: 'x' }, ['FILE: Unrecognized key: "uri"']],
+    [{ url, token: 't' }, {}, { url: 7 }, ['FILE: url: must be a string, not a number']],
+    [{ url, token: 't' }, {}, { uri: 'x' }, ['FILE: there is no property "uri"']],
   ])('flags %j, environment %j, file %j', async (flags, environment, content, problems) => {
     if (content !== null) await write(content);
     expect(await problemsOf(flags, environment)).toEqual(problems);

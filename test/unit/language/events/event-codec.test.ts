@@ -159,6 +159,7 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
     name: fc.option(id),
     columns: fc.array(plain({ id, displayName: fc.option(fc.string()) }), { maxLength: 3 }),
     key: fc.option(keyIds),
+    preparedKey: fc.option(plain({ version: fc.bigInt(0n, 2n ** 60n), index: fc.bigInt(-(2n ** 62n), -1n) })),
     columnChanges: plain({
       remove: fc.array(id, { maxLength: 3 }),
       change: fc.array(
@@ -178,7 +179,7 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
     }),
   },
   TableDeleteRequested: { teamId: id, tableId: id, ifMatch },
-  RowsAddRequested: { teamId: id, tableId: id, ifMatch, onSchemaError, limits, rows },
+  RowsAddRequested: { teamId: id, tableId: id, ifMatch, onSchemaError, limits, mode: fc.constant('upsert'), rows },
   TableOverwriteRequested: {
     teamId: id,
     tableId: id,
@@ -198,7 +199,10 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
     onSchemaError,
     limits,
     operations: fc.array(
-      fc.oneof(plain({ op: fc.constant('add') }), plain({ op: fc.constantFrom('patch', 'delete'), row, ifMatch })),
+      fc.oneof(
+        plain({ op: fc.constantFrom('add', 'upsert') }),
+        plain({ op: fc.constantFrom('patch', 'delete'), row, ifMatch }),
+      ),
       { maxLength: 5 },
     ),
     foundAt: version,

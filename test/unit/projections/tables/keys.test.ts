@@ -1,9 +1,10 @@
 /** Keys (docs/decisions/0078): which writes would make two rows equal, and who has which key after each. */
 import { describe, expect, test } from '@jest/globals';
 
-import { given, here, tailRow, when, type Given } from '../../../support/decisions.ts';
+import { given, here, partsOf, tailRow, when, whenInOrder, type Given } from '../../../support/decisions.ts';
 import {
   add,
+  batchOf,
   block,
   create,
   few,
@@ -16,6 +17,8 @@ import {
 import { shownOutcome } from '../../../support/shown-decisions.ts';
 import { formatRowId } from '../../../../src/language/events/row-id.ts';
 import type { Request } from '../../../support/requests.ts';
+import { loadKeys } from '../../../../projections/tables/keys/load-keys.ts';
+import type { LoadingTables } from '../../../../projections/tables/load-tables.ts';
 import type { States } from '../../../../projections/models.ts';
 
 const at = (version: bigint): typeof here => ({ ...here, version });
@@ -180,4 +183,26 @@ describe('a key', () => {
     when(state, removeTable());
     expect(state.tables.keys.endedKeys).toEqual([{ tableId: 'table', since: 10n }]);
   });
+});
+
+test('one look-up finds the keys of all operations of a batch, also if they patch a row repeatedly', async () => {
+  const state = keyed(['{"a":1,"b":"x"}', '{"a":2,"b":"x"}'], { key: ['a', 'b'] });
+  const batch = batchOf([
+    ['patch', tailRow(0), '{"a":5}'],
+    ['patch', tailRow(0), '{"b":"y"}'],
+    ['patch', tailRow(1), '{"b":"y","c":"2026-01-01"}'],
+    ['patch', tailRow(1), '{"c":null}'],
+    ['patch', tailRow(1), '{"a":5.0,"b":"z"}'],
+    ['add', '{"a":1,"b":"x"}'],
+  ]);
+  let lookUps = 0;
+  const noRows = async (): Promise<unknown> => {
+    lookUps += 1;
+    return { rows: [] };
+  };
+  const load = (events: LoadingTables['events']): Promise<void> =>
+    loadKeys({ tx: { query: noRows }, events, states: state, before: null } as unknown as LoadingTables);
+  await load(partsOf(batch));
+  const decided = await whenInOrder(state, batch, here, (part) => load([part]));
+  expect([decided.status, lookUps]).toEqual(['applied', 1]);
 });
