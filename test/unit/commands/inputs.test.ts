@@ -235,6 +235,7 @@ describe('adding rows', () => {
     members: Record<string, unknown> | null,
     rows: RowSource | null,
     appId: string | null = null,
+    mode: 'add' | 'upsert' = 'add',
   ): unknown =>
     result(() =>
       addRows({
@@ -242,7 +243,7 @@ describe('adding rows', () => {
         appId,
         tableId: 'table',
         ifMatch: 7n,
-        query: { onSchemaError: 'abort' },
+        query: { onSchemaError: 'abort', mode },
         members,
         rows,
         limits,

@@ -76,6 +76,8 @@ interface BodyBlocksOptions {
   readonly teamId: string;
   /** Whether even few rows are stored in segments. */
   readonly asSegments: boolean;
+  /** Whether the rows travel in the request's event if they fit into one block. */
+  readonly inEvent: boolean;
   /** Whether cells of the rows may have been dropped, and the dropped cells are counted. */
   readonly dropsCells: boolean;
   /**
@@ -196,7 +198,7 @@ export class BodyBlocks implements AsyncDisposable {
 
   async #storeOnly(): Promise<StoredRows> {
     const block = this.#only;
-    const { teamId, asSegments, dropsCells } = this.#options;
+    const { teamId, asSegments, inEvent, dropsCells } = this.#options;
     // A chunk without rows has no cells, so its dropped cells are known: 0.
     if (block === null)
       return {
@@ -207,7 +209,8 @@ export class BodyBlocks implements AsyncDisposable {
     const refusal = await this.#findRefusal();
     if (refusal !== null) return { refusal };
     const carried = { profile, ...(ids === null ? {} : { ids: true as const }) };
-    const areFew = profile.rows === 0 || (!asSegments && profile.rows <= fewRowsMax && profile.bytes <= fewBytesMax);
+    const areFew =
+      profile.rows === 0 || inEvent || (!asSegments && profile.rows <= fewRowsMax && profile.bytes <= fewBytesMax);
     if (areFew) {
       return { source: { kind: 'few', ...carried }, body: await packBody(joinRowBodies(block)) };
     }

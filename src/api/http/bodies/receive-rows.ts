@@ -75,6 +75,8 @@ export interface ReceiveRowsOptions {
   readonly asSegments?: boolean;
   /** Whether cells that no row may hold are left out, and all cells counted (`onSchemaError=dropColumns`). */
   readonly dropsCells?: boolean;
+  /** Whether the rows are upserted: JSON rows keep their nulls, and a single block always travels in the event. */
+  readonly areUpserted?: boolean;
   /** Whether columns that are not in `columns` get inferred types. The client then learns which of them became text. */
   readonly infersTypes: boolean;
   /** What the client says about the form of a CSV or TSV body. */
@@ -97,11 +99,12 @@ export async function receiveRows(
 ): Promise<ReceivedRows> {
   const texts = options.infersTypes ? new TextCells() : undefined;
   const reader = readerOf(request, options, texts);
-  const { asSegments = false, dropsCells = false, lookUp } = options;
+  const { asSegments = false, dropsCells = false, areUpserted = false, lookUp } = options;
   const place = await takePlace(receiver.places, request, receiver.bodyBytesMax);
   const body = new BodyBlocks(receiver, {
     teamId: request.principal.teamId,
     asSegments,
+    inEvent: areUpserted,
     dropsCells,
     lookUp: async () => {
       const refuses = await lookUp();
@@ -149,6 +152,7 @@ function readerOf(
     columns = [],
     retainIds = false,
     dropsCells = false,
+    areUpserted: keepsNulls = false,
     form = 'envelope',
     delimited,
   }: Omit<ReceiveRowsOptions, 'lookUp' | 'infersTypes'>,
@@ -157,7 +161,13 @@ function readerOf(
   const type = readMediaType(request, rowTypes);
   if (type === 'application/json' || type === 'application/x-ndjson') {
     refuseForm(delimited);
-    return new JsonRowReader({ form: type === 'application/json' ? form : 'lines', columns, retainIds, dropsCells });
+    return new JsonRowReader({
+      form: type === 'application/json' ? form : 'lines',
+      columns,
+      retainIds,
+      dropsCells,
+      keepsNulls,
+    });
   }
   const header = delimited.header ?? headerParameter(request);
   const delimiter = type === 'text/csv' ? ',' : '\t';

@@ -142,6 +142,22 @@ test('rows are changed in a batch, all or none, and by a filter', async () => {
   ]);
 });
 
+test('rows are upserted by the key of their table', async () => {
+  const table = await makeTable(cities(2));
+  await expect(table.upsert([city(1)])).rejects.toMatchObject({ type: 'request_validation_error' });
+  await table.update({ key: ['name'] });
+  const changed = await table.upsert([{ name: 'city 1', visits: null }, city(2), { name: 'city 0' }]);
+  expect(changed).toMatchObject({ added: 1, patched: 1, unchanged: 1, deleted: 0 });
+  expect(await table.batch([{ op: 'upsert', row: { name: 'city 2', visits: 7 } }])).toMatchObject({ patched: 1 });
+  const rows = await table.rows().toArray();
+  expect(rows.map(({ name, visits }) => [name, visits])).toEqual([
+    ['city 0', 0],
+    ['city 1', undefined],
+    ['city 2', 7],
+  ]);
+  expect(changed.data.rowIDs).toEqual([rows[1]!.$rowID, rows[2]!.$rowID, rows[0]!.$rowID]);
+});
+
 test('lists are read page by page as they are iterated, also the rows of a query', async () => {
   const table = await makeTable(cities(25));
   const sizes: number[] = [];

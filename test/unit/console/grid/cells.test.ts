@@ -1,11 +1,12 @@
 /** Cells of the console as text, as links, and in blocks and charts. */
 import { expect, test } from '@jest/globals';
 import { cellOfText, isSameCell, linkOf, textOfCell } from '../../../../console/src/grid/cell-text.ts';
+import type { ColumnType, ScalarKind } from '../../../../src/language/values/column-type.ts';
 import { blockBetween, isWithin } from '../../../../console/src/grid/range.ts';
 import { numberOf, parseJson } from '../../../../console/src/ui/json-tokens.ts';
 import { chartOf } from '../../../../console/src/query/chart-data.ts';
 
-test.each<[type: string, text: string, value: unknown]>([
+test.each<[type: ColumnType, text: string, value: unknown]>([
   ['string', '', null],
   ['string', ' 7 ', ' 7 '],
   ['number', '1 000.5', 1000.5],
@@ -52,7 +53,7 @@ test('numbers are shown and sent with their digits', () => {
   );
 });
 
-test.each([
+test.each<[type: ColumnType, text: string, message: string]>([
   ['number', 'many', 'many is not a number.'],
   ['number', 'Infinity', 'Infinity is not a number.'],
   ['boolean', 'yes', 'yes is neither true nor false.'],
@@ -89,7 +90,8 @@ test('values are equal whatever the order of their keys', () => {
   expect(isSameCell('1', 1)).toBe(false);
 });
 
-test.each([
+test.each<[type: ScalarKind, text: string, link: string | null]>([
+  ['string', 'https://example.org', null],
   ['uri', 'https://example.org/a?b=c', 'https://example.org/a?b=c'],
   ['uri', 'javascript:alert(1)', null],
   ['imageURI', 'data:text/html,<script>', null],
@@ -134,6 +136,7 @@ test('a chart draws numbers over moments, numbers or names', () => {
     across: 'day',
     series: ['total'],
     names: [],
+    leftOut: [],
     values: [
       [0, 86_400],
       [1, 2],
@@ -161,6 +164,17 @@ test('a chart draws numbers over moments, numbers or names', () => {
       [1, 2],
     ],
   });
+  const many = chartOf(
+    answer(
+      { x: 'number', a: 'number', b: 'number', c: 'number', d: 'number', e: 'number', f: 'number', g: 'number' },
+      Array.from({ length: 12_345 }, (_, x) => ({ x })),
+    ),
+  )!;
+  expect([many.values[0]!.length, many.series.length]).toEqual([5000, 6]);
+  expect(many.leftOut).toEqual([
+    'First 5,000 rows of 12,345. Group rows in the query to draw all.',
+    'First 6 columns of 7. Select fewer in the query.',
+  ]);
   expect(chartOf(answer({ name: 'string' }, [{ name: 'z' }]))).toBeNull();
   expect(chartOf(answer({ n: 'number' }, [{ n: 1 }]))).toBeNull();
   expect(chartOf(answer({ name: 'string', n: 'number' }, []))).toBeNull();
