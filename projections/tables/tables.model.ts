@@ -3,7 +3,7 @@ import { namedBy, rowsOf, tableOf } from '../../src/language/events/event-names.
 import type { EventData } from '../../src/language/events/event.ts';
 import { comesAsSegments, segmentsIn } from '../../src/language/events/row-source.ts';
 import type { Model } from '../../src/log/model.ts';
-import { storing } from '../../src/log/batch/statements.ts';
+import { storing } from '../../src/storage/database/rows-statement.ts';
 import type { OpenBodyChange } from '../segments/body-block.ts';
 import { closingBody } from '../segments/decide-open-body.ts';
 import { decideAddRows } from './decide-add-rows.ts';

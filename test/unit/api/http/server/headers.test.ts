@@ -2,7 +2,7 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { describe, expect, test } from '@jest/globals';
 import type { App } from '../../../../../src/api/http/server/app-type.ts';
 import { chooseEncoding } from '../../../../../src/api/http/answers/compression.ts';
-import { readIdempotencyKey } from '../../../../../src/api/http/submit/idempotency.ts';
+import { readIdempotencyKey } from '../../../../../src/api/http/submit/request-identity.ts';
 import {
   readIfMatch,
   readIfNoneMatch,
