@@ -238,7 +238,7 @@ class Reading {
     return rowKey === null ? null : hashBytesOf(rowKey.text);
   }
 
-  /** Lets rows give up the keys that the index has for them. Until all is read, the index has the keys of no version. */
+  /** Lets rows give up the keys that the index has for them. Then the index has the keys of no version. */
   async freeKeys(index: KeyIndex, rows: readonly HashedRow[]): Promise<void> {
     await this.#write((tx) => notePreparedVersion(tx, index, null));
     for (const part of partsOf(rows))
