@@ -3,7 +3,7 @@ import { namedBy, rowsOf, tableOf } from '../../src/language/events/event-names.
 import type { EventData } from '../../src/language/events/event.ts';
 import { comesAsSegments, segmentsIn } from '../../src/language/events/row-source.ts';
 import type { Model } from '../../src/log/model.ts';
-import { storing } from '../../src/log/batch/statements.ts';
+import { storing } from '../../src/storage/database/rows-statement.ts';
 import type { OpenBodyChange } from '../segments/body-block.ts';
 import { closingBody } from '../segments/decide-open-body.ts';
 import { decideAddRows } from './decide-add-rows.ts';
@@ -29,7 +29,7 @@ import {
   upsertChanges,
 } from './extents.store.ts';
 import { KeyedRowQueries } from './keys/keyed-rows.queries.ts';
-import { lacksKeys, loadKeys } from './keys/load-keys.ts';
+import { lacksKeyed, loadKeys, loadUpserted } from './keys/load-keys.ts';
 import { KeyPreparationEntity, PreparedPlacesEntity } from './keys/key-preparation.entity.ts';
 import { loadDeclaredKeys } from './keys/load-declared-keys.ts';
 import { loadKeyRuns } from './keys/load-key-runs.ts';
@@ -155,7 +155,7 @@ export const tables: Model<
   keysAtMost,
   load: loadTables,
   loadMore,
-  lacks: lacksKeys,
+  lacks: lacksKeyed,
   loadsMuch: (data) => triesRows(data) || declaresKey(data),
   // Rows are tried, and their keys are read, as they are stored.
   readsStored: ({ type }) => type === 'TablePatchRequested',
@@ -222,6 +222,7 @@ async function loadMore(loading: LoadingTables): Promise<void> {
   await loadRetainedIds(loading);
   await loadTrials(loading);
   await loadKeys(loading);
+  await loadUpserted(loading);
   await loadKeyRuns(loading);
   await loadDeclaredKeys(loading);
 }
@@ -238,7 +239,9 @@ function keysAtMost(data: EventData): number {
 
 /** The present rows of a table. */
 function needs(data: EventData): string[] {
-  return data.type === 'TableOverwriteRequested' || namedBy(data, 'row') !== null ? [tableOf(data)!] : [];
+  const needsRows =
+    data.type === 'TableOverwriteRequested' || (data.type === 'RowsAddRequested' && data.mode === 'upsert');
+  return needsRows || namedBy(data, 'row') !== null ? [tableOf(data)!] : [];
 }
 
 function makes(data: EventData): string[] {

@@ -136,9 +136,9 @@ test.each<[string, (table: Table) => unknown, string, message: string]>([
   ['no operation', () => [7], malformed, 'operations[0]: an operation must be an object'],
   [
     'an unknown operation',
-    () => [{ op: 'upsert', row: {} }],
+    () => [{ op: 'replace', row: {} }],
     malformed,
-    'operations[0].op: must be "add", "patch" or "delete"',
+    'operations[0].op: must be "add", "upsert", "patch" or "delete"',
   ],
   ['an operation without a name', () => [{ row: {} }], malformed, 'operations[0].op: must be'],
   ['a row that is missing', () => [{ op: 'add' }], malformed, 'operations[0].row: '],

@@ -160,7 +160,7 @@ describe('a client that accepts a job', () => {
     expect(outcomeOf(await client().delete(`${table.path}/${table.rowIds[0]}`, permitted))).toBe('200');
   });
 
-  test('of a suspended team sees the job fail', async () => {
+  test('sees the job fail if its team is suspended', async () => {
     const team = await api().createTeam();
     await team.suspend();
     const { json } = await team.client.post('/tables', { name: 'n', rows: [] }, permitted);

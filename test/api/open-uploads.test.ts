@@ -19,7 +19,7 @@ beforeEach(async () => {
   team = await api().createTeam();
 });
 
-test('of several creations at once, exactly as many succeed as may be open, for each team', async () => {
+test('exactly as many of several simultaneous creations succeed as may be open, for each team', async () => {
   const answers = await Promise.all(Array.from({ length: 10 }, () => create()));
   expect(answers.map(outcomeOf).toSorted()).toEqual([
     ...Array(openMax).fill('200'),

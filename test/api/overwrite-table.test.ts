@@ -93,7 +93,7 @@ test('the version in If-Match must be the present one of the table', async () =>
   expect(outcomeOf(await overwrite(id, [], { 'if-match': `W/"${now}"` }))).toBe('200');
 });
 
-test('of two simultaneous overwrites with the same If-Match, one is refused', async () => {
+test('one of two simultaneous overwrites with the same If-Match is refused', async () => {
   const { id, path, version } = await createTable(client(), [{ a: 0 }]);
   const answers = await Promise.all([1, 2, 3, 4].map((a) => overwrite(id, [{ a }], { 'if-match': `"${version}"` })));
   expect(answers.map(outcomeOf).toSorted()).toEqual([

@@ -72,7 +72,7 @@ describe.each<
 ])('%s', (_name, one, free, success, plan, noun) => {
   const refused = '400 limit_exceeded';
 
-  test('of simultaneous requests, exactly as many succeed as there is room for, for each team', async () => {
+  test('exactly as many of several simultaneous requests succeed as there is room for, for each team', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, (_, at) => one(`n${at}`)));
     expect(answers.map(outcomeOf).toSorted()).toEqual(
       [...Array(3).fill(success), ...Array(5).fill(refused)].toSorted(),

@@ -44,7 +44,7 @@ describe('in a window that does not end', () => {
     expect(await refusedBy(file.api().url, 'requests')).toBe(0);
   });
 
-  test('of simultaneous requests, exactly as many succeed as are left', async () => {
+  test('exactly as many of several simultaneous requests succeed as are left', async () => {
     client = await newTeam(file);
     const answers = await Promise.all(Array.from({ length: 35 }, () => client.get('/tables')));
     const outcomes = answers.map(outcomeOf).toSorted();
@@ -135,7 +135,7 @@ describe('in a window that does not end', () => {
     expect(await refusedBy(client.url, 'rows')).toBe(before + 7);
   });
 
-  test('of simultaneous writes, exactly as many rows are accepted as are left', async () => {
+  test('simultaneous writes add exactly as many rows as are left', async () => {
     client = await newTeam(file);
     const table = await createTable(client, [], { n: 'number' });
     const answers = await Promise.all(rows(10).map(() => client.post(table.path, rows(2500))));

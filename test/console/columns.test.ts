@@ -43,7 +43,7 @@ test('columns are added, renamed and removed in the menu of a column', async () 
   await page.getByRole('columnheader', { name: 'Bee string' }).waitFor();
 
   const removing = await choose(page, 'Bee', 'Remove column');
-  await removing.getByText('It has 1 value.').waitFor();
+  await removing.getByText('Its 1 value will be lost for everybody.').waitFor();
   await look(page, 'remove-column');
   await removing.getByRole('button', { name: 'Remove Bee' }).click();
   await untilPasses(async () => expect(await page.getByRole('columnheader', { name: 'Bee' }).count()).toBe(0));
@@ -66,7 +66,7 @@ test('a type is changed once it is clear what would be lost', async () => {
   await dialog.getByLabel('Type').selectOption('markdown');
   await dialog.getByText('All values fit markdown.').waitFor();
   await dialog.getByLabel('Type').selectOption('number');
-  await dialog.getByText('1 value does not fit number: "soon". It would be gone for everybody.').waitFor();
+  await dialog.getByText('1 value does not fit number: "soon". It will be lost for everybody.').waitFor();
   await look(page, 'change-type');
   // Another client writes meanwhile. The console may empty only the cells that it showed.
   await table.add([{ t: 'later' }]);

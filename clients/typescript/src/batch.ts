@@ -7,10 +7,11 @@ import { versionOf, type Version, type Versioned } from './versions.ts';
 /** An operation of a batch. If its row has changed since the version in `ifMatch`, the whole batch is refused. */
 export type RowOperation<Row> =
   | { readonly op: 'add'; readonly row: Row }
+  | { readonly op: 'upsert'; readonly row: RowChanges<Row> }
   | { readonly op: 'patch'; readonly rowID: string; readonly row: RowChanges<Row>; readonly ifMatch?: Version }
   | { readonly op: 'delete'; readonly rowID: string; readonly ifMatch?: Version };
 
-/** The result of a batch: the row ID of each operation, in order, and the version of the table. */
+/** The result of a batch or an upsert: the row ID of each operation or row, in order, and the version of the table. */
 export interface Changed extends Versioned<{ readonly rowIDs: readonly string[] }> {
   /** How many operations added, patched or deleted a row, and how many changed nothing. */
   readonly added: number;

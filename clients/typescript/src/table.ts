@@ -137,6 +137,26 @@ export class Table<Row extends object = AnyRow> {
     return { data: { rowIDs }, version: versionOf(response), droppedCells: droppedCellsOf(response) };
   }
 
+  /**
+   * Upserts rows by the key of the table, all or none: a row whose key exists patches that row, and null empties a
+   * cell; any other row is added. Throws TablogError `request_validation_error` if the table has no key.
+   */
+  async upsert(
+    rows: readonly RowChanges<Row>[],
+    { signal, onSchemaError, ...options }: WriteOptions = {},
+  ): Promise<Changed> {
+    const { data, response } = await this.#transport.operations.POST('/tables/{tableID}/rows', {
+      params: {
+        ...this.#params,
+        query: { mode: 'upsert', ...(onSchemaError !== undefined && { onSchemaError }) },
+        header: { ...newKey(), ...ifMatch(options.ifMatch) },
+      },
+      body: [...rows] as AnyRow[],
+      ...(signal && { signal }),
+    });
+    return changedBy((data as { readonly data: Changed['data'] }).data.rowIDs, response);
+  }
+
   /** Changes the named columns of a row. Returns its new version. */
   async patch(
     rowID: string,
@@ -164,9 +184,9 @@ export class Table<Row extends object = AnyRow> {
   }
 
   /**
-   * Adds, patches and deletes rows in one step: all of these operations take effect, in order, or none does. At most
-   * 10,000. `ifMatch` guards the whole table; each operation may guard its row. The message of a TablogError begins
-   * with the place: `operations[3].row.age`.
+   * Adds, upserts, patches and deletes rows in one step: all of these operations take effect, in order, or none does.
+   * At most 10,000. `ifMatch` guards the whole table; each operation may guard its row. The message of a TablogError
+   * begins with the place: `operations[3].row.age`.
    */
   async batch(
     operations: readonly RowOperation<Row>[],

@@ -207,7 +207,7 @@ function DropDialog({
           {showCount(now.schema.columns.length, 'column')}.
         </Problem>
       )}
-      <p>It has {showCount((now ?? seen).rows, 'row')}. This cannot be undone.</p>
+      <p>It has {showCount((now ?? seen).rows, 'row')}. The table and its rows will be lost for everybody.</p>
       {problem !== null && <Problem>{problem}</Problem>}
       <footer>
         <button type="button" onClick={onClose}>

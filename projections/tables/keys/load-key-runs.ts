@@ -57,6 +57,7 @@ function arrivingRows(states: TableStates, event: Event): ArrivingRows | null {
     data.type !== 'RowsAddRequested'
   )
     return null;
+  if (data.type === 'RowsAddRequested' && data.mode === 'upsert') return null;
   const found = sourceOf(states, data);
   const keyed = found === null ? null : keyOfRequest(states, data);
   return found === null || keyed === null ? null : { ...keyed, ...found };

@@ -18,7 +18,14 @@ import {
   type Field,
 } from './define-event.ts';
 import type { RowLimits, TableLimits } from './limits.ts';
-import { costOfOperations, operationsFromWire, operationsToWire, type RowOperation } from './row-operations.ts';
+import { costOfSource, profileIn } from './row-source.ts';
+import {
+  costOfOperations,
+  operationCost,
+  operationsFromWire,
+  operationsToWire,
+  type RowOperation,
+} from './row-operations.ts';
 
 const onSchemaError = json<SchemaErrorMode>();
 
@@ -124,10 +131,24 @@ export const tableDeleteRequested = defineEvent({
   fields: { teamId: team, tableId: table, ifMatch },
 });
 
+/** Whether rows that exist, by the key of the table, are patched. */
+const addMode: Field<'upsert'> = { language: () => languageOfKeys };
+
 export const rowsAddRequested = defineEvent({
   type: 'RowsAddRequested',
   language: 1,
-  fields: { teamId: team, tableId: table, ifMatch, onSchemaError, limits: json<RowLimits>(), rows },
+  fields: {
+    teamId: team,
+    tableId: table,
+    ifMatch,
+    onSchemaError,
+    limits: json<RowLimits>(),
+    /** Absent: all rows are added. `upsert`: JSON rows keep their nulls, which empty cells. */
+    mode: optional(addMode),
+    rows,
+  },
+  cost: ({ mode, rows: source }) =>
+    costOfSource(source) + (mode === undefined ? 0 : (profileIn(source)?.rows ?? 0) * operationCost),
 });
 
 export const tableOverwriteRequested = defineEvent({

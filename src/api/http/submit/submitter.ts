@@ -371,7 +371,9 @@ function encode(...args: Parameters<typeof encodeEvent>): ReturnType<typeof enco
       'limit_exceeded',
       args[1].type === 'TableBatchRequested'
         ? 'operations: they and their rows are too large to be recorded together. Send them in several batches.'
-        : 'The request names too many columns, or too long ones, to be recorded.',
+        : args[1].type === 'RowsAddRequested' && args[1].mode === 'upsert'
+          ? 'rows: they are too large to be recorded together. Send them in several requests.'
+          : 'The request names too many columns, or too long ones, to be recorded.',
     );
   }
 }

@@ -179,7 +179,7 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
     }),
   },
   TableDeleteRequested: { teamId: id, tableId: id, ifMatch },
-  RowsAddRequested: { teamId: id, tableId: id, ifMatch, onSchemaError, limits, rows },
+  RowsAddRequested: { teamId: id, tableId: id, ifMatch, onSchemaError, limits, mode: fc.constant('upsert'), rows },
   TableOverwriteRequested: {
     teamId: id,
     tableId: id,
@@ -199,7 +199,10 @@ const fields: { readonly [T in EventType]: FieldsOf<T> } = {
     onSchemaError,
     limits,
     operations: fc.array(
-      fc.oneof(plain({ op: fc.constant('add') }), plain({ op: fc.constantFrom('patch', 'delete'), row, ifMatch })),
+      fc.oneof(
+        plain({ op: fc.constantFrom('add', 'upsert') }),
+        plain({ op: fc.constantFrom('patch', 'delete'), row, ifMatch }),
+      ),
       { maxLength: 5 },
     ),
     foundAt: version,
