@@ -28,7 +28,7 @@ test('numbers in a list of texts keep their digits', () => {
   expect(cellOfText('array<string>', '["a", 4.20, 9007199254740993]')).toEqual(['a', '4.20', '9007199254740993']);
 });
 
-test('numbers are shown as they are written, and are sent so', () => {
+test('numbers are shown and sent with their digits', () => {
   const text =
     '{"data":[{"a":4.20,"b":0.1234567890123456789,"c":1e3,"d":-0,"e":0.0000001,"f":1000000000000000000000,"g":[1.50,{"x":2.0}],"h":7,"i":"4.20"}]}';
   const { data } = parseJson(text) as { data: readonly Record<string, unknown>[] };
@@ -79,11 +79,11 @@ test.each<[type: ColumnType, text: string, message: string]>([
   ['time', 'noon', 'noon is not a time. Write it as in 10:30.'],
   ['emailAddress', 'a', 'a is not an e-mail address.'],
   ['date', 'x'.repeat(1000), `${'x'.repeat(60)}… is not a date. Write it as in 2024-03-01.`],
-])('a column of %s takes no %j', (type, text, message) => {
+])('a column of %s does not accept %j', (type, text, message) => {
   expect(() => cellOfText(type, text)).toThrow(message);
 });
 
-test('values are the same whatever the order of their keys', () => {
+test('values are equal whatever the order of their keys', () => {
   expect(isSameCell({ a: 1, b: [{ c: 1, d: 2 }] }, { b: [{ d: 2, c: 1 }], a: 1 })).toBe(true);
   expect(isSameCell(undefined, null)).toBe(true);
   expect(isSameCell([1, 2], [2, 1])).toBe(false);
@@ -102,7 +102,7 @@ test.each<[type: ScalarKind, text: string, link: string | null]>([
   expect(linkOf(type, text)).toBe(link);
 });
 
-test('a block reaches from one cell to the other, wherever they are', () => {
+test('a block reaches from one cell to another, in any direction', () => {
   const block = blockBetween({ row: 5, columnID: 'c' }, { row: 2, columnID: 'b' }, ['a', 'b', 'c', 'd']);
   expect(block).toEqual({ top: 2, bottom: 5, columns: ['b', 'c'] });
   expect([

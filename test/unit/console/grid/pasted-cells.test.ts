@@ -83,7 +83,7 @@ test.each<[what: string, text: string, lines: string[][]]>([
   expect(cellsOfText(textOfCells(lines))).toEqual(lines);
 });
 
-test('what is copied has quotes only where a cell needs them', () => {
+test('copied cells have quotes only if a cell needs them', () => {
   expect(
     textOfCells([
       ['a', ' b '],
@@ -93,7 +93,7 @@ test('what is copied has quotes only where a cell needs them', () => {
   ).toBe('a\t b \n"c\td"\t""""\n\t"e\nf"');
 });
 
-test('many quotes are read in time that grows with the text', () => {
+test('the time to read many quotes is linear in the text', () => {
   for (const cell of ['"', '""', '"""', '"x""', '""x', '"\t'])
     expect(cellsOfText(`${cell}\n`.repeat(200_000)).length).toBeGreaterThan(0);
 });
