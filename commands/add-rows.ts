@@ -42,17 +42,24 @@ export function addRows({
     onSchemaError: query.onSchemaError,
     limits,
     ...(query.mode === 'upsert' ? { mode: query.mode } : {}),
-    rows: sourceOf(appId, members, rows),
+    rows: sourceOf(appId, members, rows, query.mode),
   };
 }
 
-function sourceOf(appId: string | null, members: TableRowsInput['members'], rows: RowSource | null): RowSource {
+function sourceOf(
+  appId: string | null,
+  members: TableRowsInput['members'],
+  rows: RowSource | null,
+  mode: AddRowsInput['query']['mode'],
+): RowSource {
   const invalid = (message: string): Error => new InvalidRequest(message);
   const body = members ?? {};
   refuseOneRow(body, rows, addRowsBody);
   if ('rows' in body)
     throw new InvalidRequest('rows: must be an array of rows. To add the rows of a stash, send only {"$stashID": ...}');
   if (rows === null && '$stashID' in body) {
+    if (mode === 'upsert')
+      throw new InvalidRequest('$stashID: mode=upsert takes no stash. Send the rows in the body, in several requests');
     return { kind: 'stash', stashId: stashNameOf(appId, parse(stashReference, body, invalid).$stashID) };
   }
   parse(addRowsBody, body, invalid);

@@ -32,7 +32,7 @@ export function decideUpsertRows(
   if (key === null)
     return refuse('request_validation_error', 'the table has no key by which rows could be found: declare one first');
   if (data.rows.kind !== 'few' && data.rows.kind !== 'none')
-    return refuse('limit_exceeded', 'mode=upsert takes at most 10,000 rows and 512 KiB in one request, and no stash');
+    return refuse('limit_exceeded', 'mode=upsert takes only rows that are in the request');
   const rows = rowsOfRequest(states, event, data.teamId, data.rows, at);
   if ('refusal' in rows) return refusedWith(rows.refusal);
   const { profile, few, placeOf } = rows;

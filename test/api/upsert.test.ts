@@ -4,6 +4,8 @@ import { useApi } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
 import { untilDone } from '../support/jobs.ts';
 import { csv, ndjson, tsv } from '../support/media-types.ts';
+import { fc } from '../support/property.ts';
+import { stashOf } from '../support/stashes.ts';
 import { cellsOf, createTable, leavingUnchanged, schemaOf, type MadeTable } from '../support/tables.ts';
 
 const { client } = useApi();
@@ -89,6 +91,27 @@ describe('mode=upsert', () => {
     const listed = await client().get(`${table.path}?limit=10000`);
     expect(listed.json.data.slice(3).map(({ $rowID }: { $rowID: string }) => $rowID)).toEqual(second.json.data.rowIDs);
     expect(listed.json.data.slice(3).every(({ age }: { age: number }) => age === 2)).toBe(true);
+  });
+
+  test('refuses more rows than fit into one request, and a stash', async () => {
+    const table = await keyedTable();
+    await leavingUnchanged(client(), table.path, async () => {
+      const many = await upsert(
+        table,
+        Array.from({ length: 10_001 }, (_, n) => ({ email: String(n) })),
+      );
+      expect([outcomeOf(many), many.json.error.message]).toEqual([
+        '400 limit_exceeded',
+        expect.stringMatching(/^rows: mode=upsert takes at most 10000 rows/),
+      ]);
+      const long = Array.from({ length: 9 }, (_, n) => ({ email: String(n).repeat(150_000) }));
+      expect(outcomeOf(await upsert(table, long))).toBe('400 limit_exceeded');
+      const stash = await upsert(table, { $stashID: await stashOf(client(), { 1: [{ email: 'a' }] }) });
+      expect([outcomeOf(stash), stash.json.error.message]).toEqual([
+        '400 request_validation_error',
+        '$stashID: mode=upsert takes no stash. Send the rows in the body, in several requests',
+      ]);
+    });
   });
 
   test('needs a table with a key', async () => {
@@ -195,4 +218,55 @@ test('upserts of the same keys at once all take effect, and no key is there twic
   const byEmail = (one: any, other: any): number => (one.email < other.email ? -1 : 1);
   expect(found.toSorted(byEmail)).toEqual(emails.map((email) => ({ email, ...whole })));
   expect(answers.filter((answer) => counts(answer)!.startsWith('added=1'))).toHaveLength(emails.length);
+});
+
+/** A request for few keys, so that requests meet. `null` has no key. */
+const keyArb = fc.constantFrom('a', 'b', 'c', 'd', null);
+const cellArb = fc.constantFrom(1, 2, null, undefined);
+const requestArb = fc.record({
+  kind: fc.constantFrom('upsert', 'upsert', 'batch', 'cells', 'delete'),
+  rows: fc.array(fc.record({ email: keyArb, age: cellArb, born: fc.constantFrom('2000-01-01', null, undefined) }), {
+    minLength: 1,
+    maxLength: 5,
+  }),
+});
+
+test('a table has the rows that a map by key has after the same upserts and deletions', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(requestArb, { minLength: 1, maxLength: 8 }), async (requests) => {
+      const table = await keyedTable();
+      let model: Record<string, unknown>[] = rows.map((row) => ({ ...row }));
+      for (const { kind, rows: given } of requests) {
+        if (kind === 'delete') {
+          const { $rowID, ...cells } = (await client().rows(table.id))[0] ?? {};
+          if ($rowID === undefined) continue;
+          await client().delete(`${table.path}/${String($rowID)}`);
+          model = model.filter((row) => row !== model[0]);
+          expect(cells).toBeDefined();
+          continue;
+        }
+        const texts = given.map(({ email, age, born }) => [email ?? '', age ?? '', born ?? ''].join(','));
+        const answer =
+          kind === 'upsert'
+            ? await upsert(table, given)
+            : kind === 'batch'
+              ? await client().post(`/tables/${table.id}/batch`, {
+                  operations: given.map((row) => ({ op: 'upsert', row })),
+                })
+              : await upsert(table, `email,age,born\n${texts.join('\n')}\n`, csv);
+        expect(outcomeOf(answer)).toBe('200');
+        for (const row of given) {
+          const held = row.email === null ? undefined : model.find(({ email }) => email === row.email);
+          const target = held ?? {};
+          if (held === undefined) model.push(target);
+          for (const [id, value] of Object.entries(row)) {
+            if (value !== null && value !== undefined) target[id] = value;
+            else if (value === null || kind === 'cells') delete target[id];
+          }
+        }
+      }
+      expect(cellsOf(await client().rows(table.id))).toEqual(model);
+    }),
+    { numRuns: 15 },
+  );
 });

@@ -11,7 +11,14 @@ import { notesMax, type Remarks, type RowReader } from '../../../language/format
 import { TextCells, noteText } from '../../../language/formats/text-cells.ts';
 import { refuseConflict, refuseForm } from '../requests/delimited-query.ts';
 import { headerParameter, readMediaType } from './media-type.ts';
-import { BodyBlocks, type BlockStore, type JudgeRows, type Refuses, type StoredRows } from './body-blocks.ts';
+import {
+  BodyBlocks,
+  upsertedBytesMax,
+  type BlockStore,
+  type JudgeRows,
+  type Refuses,
+  type StoredRows,
+} from './body-blocks.ts';
 import { takePlace } from './body-place.ts';
 import { bodyChunks } from './request-body.ts';
 import type { FairShares } from '../limits/fair-shares.ts';
@@ -75,7 +82,7 @@ export interface ReceiveRowsOptions {
   readonly asSegments?: boolean;
   /** Whether cells that no row may hold are left out, and all cells counted (`onSchemaError=dropColumns`). */
   readonly dropsCells?: boolean;
-  /** Whether the rows are upserted: JSON rows keep their nulls, and a single block always travels in the event. */
+  /** Whether the rows are upserted: JSON rows keep their nulls, and all rows must fit into one block in the event. */
   readonly areUpserted?: boolean;
   /** Whether columns that are not in `columns` get inferred types. The client then learns which of them became text. */
   readonly infersTypes: boolean;
@@ -158,6 +165,7 @@ function readerOf(
   }: Omit<ReceiveRowsOptions, 'lookUp' | 'infersTypes'>,
   texts: TextCells | undefined,
 ): RowReader {
+  const limits = keepsNulls ? { blockBytes: upsertedBytesMax } : {};
   const type = readMediaType(request, rowTypes);
   if (type === 'application/json' || type === 'application/x-ndjson') {
     refuseForm(delimited);
@@ -167,6 +175,7 @@ function readerOf(
       retainIds,
       dropsCells,
       keepsNulls,
+      limits,
     });
   }
   const header = delimited.header ?? headerParameter(request);
@@ -178,6 +187,7 @@ function readerOf(
     columns,
     retainIds,
     dropsCells,
+    limits,
     texts,
   });
 }

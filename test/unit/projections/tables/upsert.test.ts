@@ -171,13 +171,7 @@ describe('an upsert', () => {
     ],
     ['of a suspended team', few('{"a":3}'), {}, { suspended: true }, 'payment_required: the team is suspended'],
     ['of another team', few('{"a":3}'), {}, { owner: 'another' }, 'table_not_found: there is no such table'],
-    [
-      'of a stash',
-      stash,
-      {},
-      {},
-      'limit_exceeded: mode=upsert takes at most 10,000 rows and 512 KiB in one request, and no stash',
-    ],
+    ['of a stash', stash, {}, {}, 'limit_exceeded: mode=upsert takes only rows that are in the request'],
   ])('an upsert is refused %s', (_name, rows, asked, { key, ...more }, refusal) => {
     const states = keyed(key === undefined ? more : { ...more });
     if (key !== undefined) states.tables.put({ ...states.tables.table('table')!, keyColumns: null, keySince: null });
@@ -222,7 +216,7 @@ describe('a batch', () => {
         ['upsert', '{"a":3}'],
         ['add', '{"a":3}'],
       ],
-      `key_not_unique: operations[1]: rows[0]: row ${'AAAAAAAAAB4AAAAAAAAAAg'} has the same key, "a" = 3`,
+      `key_not_unique: operations[1].row: row ${'AAAAAAAAAB4AAAAAAAAAAg'} has the same key, "a" = 3`,
       before,
       '',
     ],
