@@ -441,7 +441,7 @@ export interface paths {
         };
         /**
          * Get the progress of a job
-         * @description How many rows of the request have taken effect: none or all of them. `eventsAhead` counts the events in its part of the log that are still to be decided.
+         * @description How many rows of the request have taken effect: none or all of them. `eventsAhead` is the highest number of events that the service may have to decide before.
          */
         get: operations["getJobProgress"];
         put?: never;
@@ -1133,6 +1133,7 @@ export interface components {
             rowsDone: number;
             /** @description Null while it is unknown. */
             rowsTotal: number | null;
+            /** @description The number of events in the team's part of the log that are not decided yet, as far as this process knows. They are events of all teams of that part, also events after the request. So at most this many are decided before it. With the log in Postgres, it is 0. */
             eventsAhead?: number;
             /** @description The value that `Tablog-Dropped-Cells` would have had. */
             cellsDropped?: number;

@@ -29,7 +29,7 @@ import { pastedWrites, readClipboard, writeClipboard } from './clipboard.ts';
 import { requireOneStep, type RowChange, type RowWrites, type SeenRow } from './guarded-rows.ts';
 import { blockBetween, filling, hasSeveral, type Block, type CellPlace } from './range.ts';
 import { useRowWrites } from './row-writes.tsx';
-import { RowsReader, versionSeen, withCell, type GridRow, type View } from './rows-reader.ts';
+import { RowsReader, versionSeen, withCell, withCells, type GridRow, type View } from './rows-reader.ts';
 import { theme } from './theme.ts';
 import { nonce } from '../ui/nonce.ts';
 import { saveCell, type CellChange } from './save-cell.ts';
@@ -173,9 +173,20 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, onChan
     );
   }, [notices, editing]);
 
-  const { write: writeAll, question } = useRowWrites(table, columns, editing, () => {
-    onWritten();
-    refresh();
+  const { write: writeAll, question } = useRowWrites(table, columns, editing, {
+    // At once: else the next change would seem to meet a change by somebody else.
+    onWritten: ({ changes }, version) => {
+      for (const { seen: shown, after } of changes) {
+        const node = api.current?.getRowNode(shown.row.$rowID);
+        if (after === null || node?.data === undefined) continue;
+        const at = node.rowIndex ?? -1;
+        editing.show(api.current, at, at + 1, () => node.updateData(withCells(shown.row, after, version)));
+      }
+    },
+    onEnd: () => {
+      onWritten();
+      refresh();
+    },
   });
 
   useImperativeHandle(

@@ -40,7 +40,8 @@ export interface Overtaken {
   readonly others: RowWrites;
 }
 
-type Outcome = { readonly written: RowWrites } | { readonly overtaken: Overtaken };
+/** `version`: that of the changed rows; null if nothing was changed. */
+type Outcome = { readonly written: RowWrites; readonly version: Version | null } | { readonly overtaken: Overtaken };
 
 /** The most rows of one step. */
 const rowsMax = 10_000;
@@ -69,8 +70,7 @@ export async function writeRows(table: Table, { changes, added }: RowWrites): Pr
   let writes: RowWrites = { changes, added };
   for (let tries = 1; ; tries += 1) {
     try {
-      await send(table, writes);
-      return { written: writes };
+      return { written: writes, version: await send(table, writes) };
     } catch (error) {
       if (!isErrorOfType(error, 'precondition_failed', 'row_not_found')) throw describeRefusal(error, writes);
       if (tries === triesMax)
@@ -102,15 +102,17 @@ export function changedCells(seen: GridRow, now: GridRow, after: AnyRow | null):
   return columns.filter((id) => !isSameCell(seen[id], now[id]));
 }
 
-async function send(table: Table, { changes, added }: RowWrites): Promise<void> {
+/** Resolves to the version of the changed rows; null if none is to be changed. */
+async function send(table: Table, { changes, added }: RowWrites): Promise<Version | null> {
   // A batch has less room for rows.
   if (changes.length === 0 && added.length > 0) await table.add(added);
-  if (changes.length === 0) return;
+  if (changes.length === 0) return null;
   const changing = changes.map(({ seen, after }): RowOperation<AnyRow> => {
     const guarded = { rowID: seen.row.$rowID, ifMatch: seen.version };
     return after === null ? { op: 'delete', ...guarded } : { op: 'patch', row: after, ...guarded };
   });
-  await table.batch([...changing, ...added.map((row): RowOperation<AnyRow> => ({ op: 'add', row }))]);
+  const adding = added.map((row): RowOperation<AnyRow> => ({ op: 'add', row }));
+  return (await table.batch([...changing, ...adding])).version;
 }
 
 function requireRoom(changes: readonly RowChange[], added: readonly AnyRow[]): void {

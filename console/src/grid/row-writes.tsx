@@ -1,6 +1,6 @@
 /** Writes to several rows at once, and the question that comes up if somebody else has changed them. */
 import { useState, type ReactElement } from 'react';
-import type { Table } from '../../../clients/typescript/src/index.ts';
+import type { Table, Version } from '../../../clients/typescript/src/index.ts';
 import type { Column } from '../tables/column-types.ts';
 import { useNotices } from '../ui/notices.tsx';
 import type { Editing } from './editing.ts';
@@ -15,12 +15,18 @@ interface Question {
   readonly tell: Tell;
 }
 
-/** `onEnd` is called after each write that took effect, and if the person wants to see the rows as they are now. */
+/**
+ * `onWritten` is called with changed rows and their new version; `onEnd` after each write that took effect, and if the
+ * person wants to see the rows as they are now.
+ */
 export function useRowWrites(
   table: Table,
   columns: readonly Column[],
   editing: Editing,
-  onEnd: () => void,
+  {
+    onWritten,
+    onEnd,
+  }: { readonly onWritten: (written: RowWrites, version: Version) => void; readonly onEnd: () => void },
 ): {
   /** Writes all of this or nothing, and reports the outcome. Never rejects. */
   readonly write: (writes: RowWrites, tell: Tell) => Promise<void>;
@@ -38,6 +44,7 @@ export function useRowWrites(
           setAsked({ overtaken: outcome.overtaken, tell });
           return;
         }
+        if (outcome.version !== null) onWritten(outcome.written, outcome.version);
         notices.say(tell(outcome.written));
         onEnd();
       });

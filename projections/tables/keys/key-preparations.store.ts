@@ -11,9 +11,9 @@ export interface RowPlace {
   readonly index: number;
 }
 
-/** A row with the hash of its key, as `hashOfKey` gives it; null: it has no key. */
+/** A row with the hash of its key (`hashBytesOf`); null: it has no key. */
 export interface HashedRow extends RowPlace {
-  readonly hash: string | null;
+  readonly hash: Buffer | null;
 }
 
 /** The hash of a row that has no key. */
@@ -72,12 +72,10 @@ const insertKeys: Statement<{ readonly inserted: number }> = {
 export async function insertPreparedKeys(
   tx: Tx,
   { tableId, since }: KeyIndex,
-  places: readonly RowPlace[],
-  hashes: readonly Buffer[],
+  { places, hashes }: { readonly places: readonly RowPlace[]; readonly hashes: Buffer },
 ): Promise<boolean> {
-  if (places.length === 0) return true;
   const lists = [places.map(({ extent }) => extent), places.map(({ index }) => index)];
-  const { rows } = await tx.query(insertKeys, [tableId, since, ...lists, Buffer.concat(hashes)]);
+  const { rows } = await tx.query(insertKeys, [tableId, since, ...lists, hashes]);
   return rows[0]!.inserted === places.length;
 }
 
@@ -111,7 +109,7 @@ export async function notePreparedPlaces(
 ): Promise<void> {
   const runs: { extent: bigint; first: number; next: number; digits: string[] }[] = [];
   for (const { extent, index, hash } of rows) {
-    const digits = hash?.replaceAll('-', '') ?? noHash;
+    const digits = hash?.toString('hex') ?? noHash;
     const run = runs.at(-1);
     if (run?.extent === extent && run.next === index) {
       run.digits.push(digits);

@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { CopyQueries } from '../../../../projections/tables/copies.queries.ts';
-import type { CopiedChange, CopiedExtent, CopiedRow } from '../../../../projections/tables/copied-rows.ts';
+import type { CopiedExtent, CopiedRow } from '../../../../projections/tables/copied-rows.ts';
 import type { KeyIndex } from '../../../../projections/tables/keys/key-changes.ts';
 import {
   deletePreparedKeys,
@@ -18,23 +18,31 @@ import {
   type HashedRow,
 } from '../../../../projections/tables/keys/key-preparations.store.ts';
 import { keyNotUnique } from '../../../../projections/tables/keys/keys-of-rows.ts';
-import { findHoldersOf, hashOfKey } from '../../../../projections/tables/keys/row-keys.store.ts';
-import { checkGivenKey, declared, keyOf, shownKey } from '../../../../projections/tables/keys/table-key.ts';
+import { hashBytes } from '../../../../projections/tables/keys/key-runs.ts';
+import { findHoldersByHash, hashBytesOf } from '../../../../projections/tables/keys/row-keys.store.ts';
+import {
+  checkGivenKey,
+  declared,
+  keyOf,
+  shownKey,
+  type TableKey,
+} from '../../../../projections/tables/keys/table-key.ts';
 import type { TableSnapshot, TableState } from '../../../../projections/tables/table-snapshot.ts';
 import type { EventOf } from '../../../language/events/event.ts';
 import { TimeSlices } from '../../../language/time-slices.ts';
 import type { Refusal } from '../../../language/values/refusal.ts';
-import { keyReaderOf, type KeyReader, type RowKey } from '../../../language/values/row-key.ts';
+import { keyReaderOf, type KeyReader } from '../../../language/values/row-key.ts';
 import type { Database } from '../../../storage/database/database.ts';
 import type { Tx } from '../../../storage/database/pipelined-client.ts';
 import { inPipelinedTransaction } from '../../../storage/database/transaction.ts';
 import { FillTurns } from '../../query/engine/fill-turns.ts';
+import { SortedKeys, type SomeKeys } from './sorted-keys.ts';
 
 /** Maximum of preparations that read at once: each takes a connection to Postgres, and time of the thread. */
 const preparationsAtOnce = 2;
 
-/** How many keys one transaction inserts. It takes some hundredths of a second. */
-const keysAtOnce = 2000;
+/** About how many rows one transaction writes. It takes some hundredths of a second. */
+const rowsAtOnce = 5000;
 
 /** How many changed rows are read again at most. Beyond that, all rows are read again. */
 const changesMax = 200_000;
@@ -120,12 +128,12 @@ export class KeyPreparation {
     await this.#database.fills.with((tx) => tx.query(statement, values));
     const { state, snapshot } = reading;
     const extents = await snapshot.extents(tableId, state.generation, -1n, null);
-    const refusal = await reading.insertRows(
+    const refusal = await reading.insertKeys(
       index,
+      [],
       extents.map((extent) => ({ ...extent, from: 0 })),
     );
-    if (refusal !== null) return refusal;
-    return this.#note(reading, new Map(), extents);
+    return refusal ?? this.#note(reading, new Map(), extents);
   }
 
   /** Reads what has changed since the last time. `all`: that is so much that all rows must be read. */
@@ -135,14 +143,14 @@ export class KeyPreparation {
     const index = this.#index!;
     const { last } = known;
     const found = await snapshot.extents(tableId, state.generation, known.since, last);
-    const changes = await reading.changesSince(tableId, known);
-    if (changes === null) return 'all';
-    const taken = await reading.applyChanges(index, changes);
-    if (taken !== null) return taken;
+    const changed = await reading.changesSince(tableId, known);
+    if (changed === null) return 'all';
+    await reading.freeKeys(index, changed);
     // The last extent may have got more rows.
     const later = found.map((extent) => ({ ...extent, from: extent.key === last?.key ? last.rows : 0 }));
-    const refusal = await reading.insertRows(
+    const refusal = await reading.insertKeys(
       index,
+      changed,
       later.filter(({ from, rows }) => from < rows),
     );
     return refusal ?? this.#note(reading, known.extents, found);
@@ -179,21 +187,15 @@ function newIndex(): bigint {
 
 const placeOf = ({ version, ordinal }: Pick<CopiedRow, 'version' | 'ordinal'>): string => `${version} ${ordinal}`;
 
-/** A row at its place, with its key. */
-interface ReadRow extends HashedRow {
-  readonly rowId: string;
-  readonly rowKey: RowKey | null;
-}
-
 /** Reads rows of a table in a snapshot, and writes their keys into an index. */
 class Reading {
   readonly snapshot: TableSnapshot;
   readonly state: TableState;
   readonly #database: Database;
   readonly #gone: AbortSignal;
+  readonly #key: TableKey;
   readonly #read: KeyReader;
   readonly #slices = new TimeSlices();
-  readonly #shown: (rowKey: RowKey) => string;
 
   constructor(
     database: Database,
@@ -207,76 +209,39 @@ class Reading {
     this.snapshot = snapshot;
     this.state = state;
     this.#gone = gone;
-    const key = keyOf({ id: tableId, ...declared(columnIds, 0n) }, state.schema)!;
-    this.#read = keyReaderOf(key.columns);
-    this.#shown = (rowKey) => shownKey(key, rowKey);
-  }
-
-  /** Inserts the keys of the rows of extents, each from its own index on. Resolves to the refusal if two are equal. */
-  async insertRows(
-    index: KeyIndex,
-    extents: readonly (CopiedExtent & { readonly from: number })[],
-  ): Promise<Refusal | null> {
-    const keys = new Map(extents.map((extent) => [placeOf(extent), extent.key]));
-    let rows: ReadRow[] = [];
-    for await (const part of this.snapshot.rows(extents, this.state)) {
-      for (const { rowId, body, ...place } of part) {
-        if (this.#slices.isOver) await this.#slices.next();
-        const rowKey = this.#read(body);
-        rows.push({
-          extent: keys.get(placeOf(place))!,
-          index: place.index,
-          rowId,
-          rowKey,
-          hash: rowKey === null ? null : hashOfKey(rowKey.text),
-        });
-      }
-      if (rows.length < keysAtOnce) continue;
-      const refusal = await this.#insert(index, rows);
-      if (refusal !== null) return refusal;
-      rows = [];
-    }
-    return this.#insert(index, rows);
+    this.#key = keyOf({ id: tableId, ...declared(columnIds, 0n) }, state.schema)!;
+    this.#read = keyReaderOf(this.#key.columns);
   }
 
   /**
    * The rows, of extents that were there, that have changed since the index was filled; null if these are too many. A
    * deleted row has no key.
    */
-  async changesSince(tableId: string, { since, extents, last }: Known): Promise<readonly ReadRow[] | null> {
-    const changed: ReadRow[] = [];
+  async changesSince(tableId: string, { since, extents, last }: Known): Promise<readonly HashedRow[] | null> {
+    const changed: HashedRow[] = [];
     for await (const changes of this.snapshot.changes(tableId, since, this.state)) {
       this.#gone.throwIfAborted();
       for (const change of changes) {
         if (this.#slices.isOver) await this.#slices.next();
-        const row = this.#changedRow(change, extents, last);
-        if (row !== null) changed.push(row);
+        const extent = extents.get(placeOf(change))!.key;
+        // A row that came later is read with the rest of its extent.
+        if (extent === last?.key && change.index >= last.rows) continue;
+        changed.push({ extent, index: change.index, hash: change.body === null ? null : this.#hashOf(change.body) });
       }
       if (changed.length > changesMax) return null;
     }
     return changed;
   }
 
-  /** Null for a row that came later: it is read with the rest of its extent. */
-  #changedRow(change: CopiedChange, extents: Known['extents'], last: Known['last']): ReadRow | null {
-    const { rowId, body, index } = change;
-    const extent = extents.get(placeOf(change))!.key;
-    if (extent === last?.key && index >= last.rows) return null;
-    const rowKey = body === null ? null : this.#read(body);
-    return { extent, index, rowId, rowKey, hash: rowKey === null ? null : hashOfKey(rowKey.text) };
+  #hashOf(body: string): Buffer | null {
+    const rowKey = this.#read(body);
+    return rowKey === null ? null : hashBytesOf(rowKey.text);
   }
 
-  /** Gives changed rows their new keys, after all of them have given up the old ones. */
-  async applyChanges(index: KeyIndex, changed: readonly ReadRow[]): Promise<Refusal | null> {
-    const parts = Array.from({ length: Math.ceil(changed.length / keysAtOnce) }, (_, at) =>
-      changed.slice(at * keysAtOnce, (at + 1) * keysAtOnce),
-    );
-    // From here on until the end, the index has the keys of no version.
-    await this.#write(async (tx) => {
-      await notePreparedVersion(tx, index, null);
-      return null;
-    });
-    for (const part of parts)
+  /** Lets rows give up the keys that the index has for them. Then the index has the keys of no version. */
+  async freeKeys(index: KeyIndex, rows: readonly HashedRow[]): Promise<void> {
+    await this.#write((tx) => notePreparedVersion(tx, index, null));
+    for (const part of partsOf(rows))
       await this.#write(async (tx) => {
         const given = await findPreparedHashes(tx, index, part);
         await deletePreparedKeys(
@@ -284,40 +249,73 @@ class Reading {
           index,
           given.filter((hash) => hash !== null),
         );
-        return null;
       });
-    for (const part of parts) {
-      const refusal = await this.#insert(index, part);
-      if (refusal !== null) return refusal;
+  }
+
+  /**
+   * Inserts the keys of changed rows, and those of the rows of extents, each from its own index on. Resolves to the
+   * refusal if two rows have the same key.
+   */
+  async insertKeys(
+    index: KeyIndex,
+    changed: readonly HashedRow[],
+    extents: readonly (CopiedExtent & { readonly from: number })[],
+  ): Promise<Refusal | null> {
+    const keys = new SortedKeys(extents.reduce((sum, { from, rows }) => sum + rows - from, changed.length));
+    for (const part of partsOf(changed)) await this.#note(index, keys, part);
+    const extentKeys = new Map(extents.map((extent) => [placeOf(extent), extent.key]));
+    let read: HashedRow[] = [];
+    for await (const part of this.snapshot.rows(extents, this.state)) {
+      for (const row of part) {
+        if (this.#slices.isOver) await this.#slices.next();
+        read.push({ extent: extentKeys.get(placeOf(row))!, index: row.index, hash: this.#hashOf(row.body) });
+      }
+      if (read.length < rowsAtOnce) continue;
+      await this.#note(index, keys, read);
+      read = [];
+    }
+    await this.#note(index, keys, read);
+    for await (const some of keys.inOrder(rowsAtOnce)) {
+      const isUnique = await this.#write((tx) => insertPreparedKeys(tx, index, some));
+      if (!isUnique) return this.#refusalOf(index, some);
     }
     return null;
   }
 
-  async #insert(index: KeyIndex, rows: readonly ReadRow[]): Promise<Refusal | null> {
-    return this.#write(async (tx) => {
-      const keyed = rows.filter(({ hash }) => hash !== null);
-      const hashes = keyed.map(({ hash }) => Buffer.from(hash!.replaceAll('-', ''), 'hex'));
-      if (!(await insertPreparedKeys(tx, index, keyed, hashes))) return this.#refusal(tx, index, keyed);
-      await notePreparedPlaces(tx, index, rows);
-      return null;
-    });
+  async #note(index: KeyIndex, keys: SortedKeys, rows: readonly HashedRow[]): Promise<void> {
+    for (const row of rows) if (row.hash !== null) keys.add(row.hash, row);
+    await this.#write((tx) => notePreparedPlaces(tx, index, rows));
   }
 
-  async #refusal(tx: Tx, index: KeyIndex, rows: readonly ReadRow[]): Promise<Refusal> {
-    const holders = await findHoldersOf(
-      tx,
-      rows.map(({ hash }) => ({ ...index, hash: hash! })),
+  /** The refusal because of one of these keys, which another row has. */
+  async #refusalOf(index: KeyIndex, { places, hashes }: SomeKeys): Promise<Refusal> {
+    const holders = await this.#write((tx) =>
+      findHoldersByHash(
+        tx,
+        index,
+        places.map((_, at) => hashes.subarray(at * hashBytes, (at + 1) * hashBytes)),
+      ),
     );
-    const at = holders.findIndex(
-      (holder, n) => holder !== null && (holder.extent !== rows[n]!.extent || holder.index !== rows[n]!.index),
-    );
-    const row = rows[at]!;
-    return keyNotUnique(`row ${row.rowId}`, `row ${holders[at]!.rowId}`, this.#shown(row.rowKey!));
+    const at = places.findIndex((place, n) => place.extent !== holders[n]!.extent || place.index !== holders[n]!.index);
+    const rows = [
+      await this.snapshot.row(places[at]!, this.state),
+      await this.snapshot.row(holders[at]!, this.state),
+    ] as const;
+    const [other, row] = rows.toSorted(
+      (one, two) => Number(one.version - two.version) || one.ordinal - two.ordinal || one.index - two.index,
+    ) as [CopiedRow, CopiedRow];
+    return keyNotUnique(`row ${row.rowId}`, `row ${other.rowId}`, shownKey(this.#key, this.#read(row.body)!));
   }
 
   /** Writes in a transaction of its own, unless the client has gone. */
-  async #write(work: (tx: Tx) => Promise<Refusal | null>): Promise<Refusal | null> {
+  async #write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     this.#gone.throwIfAborted();
     return this.#database.fills.with((tx) => inPipelinedTransaction(tx, () => work(tx)));
   }
+}
+
+function partsOf<T>(items: readonly T[]): readonly (readonly T[])[] {
+  return Array.from({ length: Math.ceil(items.length / rowsAtOnce) }, (_, at) =>
+    items.slice(at * rowsAtOnce, (at + 1) * rowsAtOnce),
+  );
 }

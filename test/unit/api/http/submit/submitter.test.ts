@@ -305,7 +305,8 @@ describe('the answer to an applied command', () => {
     const thrown = await submitter.answering(submitted, () => Promise.reject(error)).catch((reason: unknown) => reason);
     expect(thrown).toMatchObject({
       type: 'outcome_unknown',
-      message: 'The request took effect, but the service cannot build its answer now.',
+      message:
+        'The request took effect, but the service cannot build its answer now: get the job, or repeat the request with the same Idempotency-Key.',
     });
     expect(parseJobId(keys, (thrown as { headers: Record<string, string> }).headers['job-id']!)).toMatchObject({
       teamId,
