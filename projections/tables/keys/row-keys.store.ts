@@ -2,9 +2,8 @@
 import { hash } from 'node:crypto';
 import { bind, type BoundStatement } from '../../../src/storage/database/combine.ts';
 import type { Statement, Tx } from '../../../src/storage/database/pipelined-client.ts';
-import { RowsStatement } from '../../../src/storage/database/rows-statement.ts';
+import { RowsStatement, storing } from '../../../src/storage/database/rows-statement.ts';
 import type { RowOf } from '../../../src/storage/database/stored-table.ts';
-import { storing } from '../../../src/storage/database/rows-statement.ts';
 import { formatRowId } from '../../../src/language/events/row-id.ts';
 import type { Steps } from '../../../src/language/time-slices.ts';
 import type { RowsOfPart } from '../read/read-rows.ts';
