@@ -346,5 +346,5 @@ test('each operation of a batch sees the keys that earlier operations took and g
     ]),
   );
   expect(outcomeOf(refused)).toBe(twice);
-  expect(messageOf(refused)).toMatch(/^operations\[2\]: rows\[0\]: row .* has the same key/);
+  expect(messageOf(refused)).toMatch(/^operations\[2\].row: row .* has the same key/);
 });
