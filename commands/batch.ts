@@ -23,10 +23,11 @@ export function batchBody(row: z.ZodType) {
     'op',
     [
       z.strictObject({ op: z.literal('add'), row }),
+      z.strictObject({ op: z.literal('upsert'), row }),
       z.strictObject({ op: z.literal('patch'), rowID, row, ifMatch: ifMatch.optional() }),
       z.strictObject({ op: z.literal('delete'), rowID, ifMatch: ifMatch.optional() }),
     ],
-    { error: ({ code }) => (code === 'invalid_union' ? 'must be "add", "patch" or "delete"' : undefined) },
+    { error: ({ code }) => (code === 'invalid_union' ? 'must be "add", "upsert", "patch" or "delete"' : undefined) },
   );
   return z.strictObject({
     operations: z.array(operation).min(1, 'there must be at least one').max(operationsMax),
@@ -51,7 +52,7 @@ export function batch({ teamId, tableId, ifMatch, body, limits }: BatchInput): E
   const members = body.operations === null ? {} : { operations: read.map(({ members }) => members) };
   const given = parse(readBody, { ...body.members, ...members }, (message) => new InvalidRequest(message));
   const operations = given.operations.map((operation, place): RowOperation => {
-    if (operation.op === 'add') return { op: 'add' };
+    if (operation.op === 'add' || operation.op === 'upsert') return { op: operation.op };
     const { op, rowID } = operation;
     const { givenRowId } = read[place]!;
     if (op === 'patch' && givenRowId !== undefined && givenRowId !== rowID) {

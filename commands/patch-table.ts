@@ -85,6 +85,7 @@ export function patchTable({
     ifMatch,
     name: name ?? null,
     ...(key === undefined ? {} : { key }),
+    ...(key ? { preparedKey: null } : {}),
   } as const;
   const changes = add.length + remove.length + order.length;
   // The encoding from before columns could be changed, so that processes of earlier versions can read it.

@@ -14,7 +14,7 @@ export const models = listModels({ teams, segments, stashes, tables, uploads });
  * The Postgres schema that this version of the code reads and writes. If the shape of any table changes, raise the
  * number. The read model is never migrated; the next start fills a new one from the log.
  */
-export const readModelSchema = 'tablog_19';
+export const readModelSchema = 'tablog_20';
 
 /** The SQL of all tables. `npm run tables` writes this file, so that a process need not generate the SQL. */
 export const tablesFile = join(import.meta.dirname, 'tables.sql');

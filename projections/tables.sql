@@ -27,10 +27,14 @@ create table "generations" ("table_id" uuid not null, "version" bigint not null,
 
 create table "issued_ids" ("table_id" uuid not null, "version" bigint not null, "ordinal" int not null, "last_version" bigint not null, "last_ordinal" int not null, "versions" int8[] not null, "ordinals" int4[] not null, "rows" int4[] not null, "retained" bytea[] not null, primary key ("table_id", "version", "ordinal"));
 
+create table "key_preparations" ("table_id" uuid not null, "since" bigint not null, "columns" text not null, "version" bigint null, "is_taken" boolean not null default false, "touched_at" timestamptz not null default now(), primary key ("table_id", "since"));
+
 create table "open_bodies" ("body_id" uuid not null, "team_id" uuid not null, "opened_at" bigint not null, primary key ("body_id"));
 create index "open_bodies_opened_at_index" on "open_bodies" ("opened_at");
 
 create table "outcomes" ("partition" smallint not null, "command_id" uuid not null, "log_offset" bigint not null, "time" bigint not null, "etag" bigint null, "detail" text null, "request_digest" text null, "replaced_time" bigint null, primary key ("partition", "command_id"));
+
+create table "prepared_places" ("table_id" uuid not null, "since" bigint not null, "extent" bigint not null, "first" int not null, "hashes" bytea not null, primary key ("table_id", "since", "extent", "first"));
 
 create table "progress" ("partition" smallint not null, "next" bigint not null, "epoch" bigint not null, "log_id" uuid null, "base" bigint not null, "gaps" text not null default '[]', "layout" bigint not null default '0', "last_hash" bytea null, "time" bigint not null, "halted" text null, "contradicted" boolean not null default false, "failed_at" bigint null, "failure" text null, "held" text not null default '{}', "caught_up" boolean not null default false, primary key ("partition"));
 
@@ -84,6 +88,8 @@ create index extents_small on extents (table_id, version, ordinal) where not mer
 create index tables_forgotten on tables (id) where forgotten;
 create index extents_to_erase on extents (erase_at) where changed;
 create index table_schemas_to_look_at on table_schemas (look_at);
+create index key_preparations_by_time on key_preparations (is_taken, touched_at);
+alter table prepared_places alter column hashes set storage external;
 create index generations_shown on generations (ended_at) where not expired;
 create index generations_to_clear on generations (table_id, version) where expired and not cleared;
 create index generations_to_forget on generations (ended_at, version) where cleared;

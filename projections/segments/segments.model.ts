@@ -6,7 +6,7 @@ import type { EventRows } from '../../src/language/events/row-source.ts';
 import { rowIdsOf, rowTextOf } from '../../src/language/events/row-bodies.ts';
 import type { KeyReservation } from '../../src/log/batch/local-keys.ts';
 import type { Loading, Model } from '../../src/log/model.ts';
-import { storing } from '../../src/log/batch/statements.ts';
+import { storing } from '../../src/storage/database/rows-statement.ts';
 import { decideBlockReceived } from './decide-block-received.ts';
 import { decideBodyExpired, decideOpenBody } from './decide-open-body.ts';
 import { fillSegment, type SegmentContent } from './fill-segment.ts';

@@ -1,6 +1,6 @@
 /** Stashes: rows that are collected in chunks, and imported into tables in one step. */
 import type { Model } from '../../src/log/model.ts';
-import { storing } from '../../src/log/batch/statements.ts';
+import { storing } from '../../src/storage/database/rows-statement.ts';
 import type { OpenBodyChange } from '../segments/body-block.ts';
 import { closingBody } from '../segments/decide-open-body.ts';
 import { decideDeleteStash, decideStashExpired } from './decide-end-stash.ts';

@@ -4,6 +4,7 @@ import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { droppedCells, placeRows, rowsOfRequest } from './place-rows.ts';
+import { decideUpsertRows } from './decide-upsert-rows.ts';
 import { unchangedTable } from './guards.ts';
 
 /**
@@ -15,6 +16,7 @@ export function decideAddRows(
   at: LogPlace,
 ): Decision<TableChange> {
   const { data } = event;
+  if (data.mode === 'upsert') return decideUpsertRows(states, event, at);
   const found = unchangedTable(states, data, at);
   if ('refused' in found) return found.refused;
   const { table, team } = found;

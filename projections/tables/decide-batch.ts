@@ -1,8 +1,14 @@
 /** A batch: several operations on the rows of a table, all or none (docs/decisions/0076). */
 import type { Event, EventData, EventOf } from '../../src/language/events/event.ts';
-import type { OperationCounts, Outcome, RowRange } from '../../src/language/events/outcome.ts';
+import {
+  pushRange,
+  rangeOfRow,
+  type OperationCounts,
+  type Outcome,
+  type RowRange,
+} from '../../src/language/events/outcome.ts';
 import { formatRowId } from '../../src/language/events/row-id.ts';
-import { operationOfRow, profileOfOne, type RowOperation } from '../../src/language/events/row-operations.ts';
+import { namesRow, operationOfRow, profileOfOne, type RowOperation } from '../../src/language/events/row-operations.ts';
 import { decideSchema, type SchemaDecision } from '../../src/language/values/decide-schema.ts';
 import type { Refusal } from '../../src/language/values/refusal.ts';
 import type { TableSchema } from '../../src/language/values/table-schema.ts';
@@ -87,6 +93,7 @@ function partsOf({ teamId, tableId, onSchemaError, limits, operations, profile: 
   return operations.map((operation): EventData => {
     switch (operation.op) {
       case 'add':
+      case 'upsert':
         return {
           type: 'RowsAddRequested',
           teamId,
@@ -94,6 +101,7 @@ function partsOf({ teamId, tableId, onSchemaError, limits, operations, profile: 
           ifMatch: null,
           onSchemaError,
           limits,
+          ...(operation.op === 'upsert' ? { mode: operation.op } : {}),
           rows: { kind: 'few', profile },
         };
       case 'patch': {
@@ -111,7 +119,10 @@ function partsOf({ teamId, tableId, onSchemaError, limits, operations, profile: 
 /** Names the operation; by its row if a filter found that, because the client does not know the operations. */
 function refusalOf({ operations, foundAt }: Batch, { type, message }: Refusal, part: number): Refusal {
   const operation = operations[part]!;
-  if (foundAt === undefined || operation.op === 'add') return { type, message: `operations[${part}]: ${message}` };
+  const place = `operations[${part}]`;
+  // For an addition alone, the row is the first one of its body.
+  if (message.startsWith('rows[0]')) return { type, message: message.replace('rows[0]', `${place}.row`) };
+  if (foundAt === undefined || !namesRow(operation)) return { type, message: `${place}: ${message}` };
   const name = `row ${formatRowId(operation.row)}: `;
   return { type, message: message.startsWith(name) ? message : `${name}${message}` };
 }
@@ -128,37 +139,30 @@ function outcomeOf(
   const counts = { added: 0, patched: 0, unchanged: 0, deleted: 0 } satisfies OperationCounts;
   for (const [place, operation] of operations.entries()) {
     const { outcome, changed } = parts[place]!;
-    counts[changed ? countedAs[operation.op] : 'unchanged'] += 1;
-    pushRow(rows, operation.op === 'add' ? addedBy(outcome) : rangeOf(operation.row));
+    counts[changed ? countedAs(operation, outcome) : 'unchanged'] += 1;
+    pushRange(rows, namesRow(operation) ? rangeOfRow(operation.row) : rowOf(outcome));
   }
   const result = { ...opened.result, rows, operations: counts };
   return { status: 'applied', result, etag: parts.some(({ changed }) => changed) ? at.version : opened.etag };
 }
 
-const countedAs = {
-  add: 'added',
-  patch: 'patched',
-  delete: 'deleted',
-} as const satisfies Record<RowOperation['op'], keyof OperationCounts>;
-
-function addedBy(outcome: Outcome): RowRange {
-  const added = outcome.status === 'applied' ? outcome.result.rows?.[0] : undefined;
-  if (added === undefined) throw new Error('an operation added no row');
-  return added;
+/** What an operation did that changed something. */
+function countedAs({ op }: RowOperation, outcome: Outcome): keyof OperationCounts {
+  switch (op) {
+    case 'add':
+      return 'added';
+    case 'upsert':
+      return outcome.status === 'applied' && outcome.result.operations?.added === 1 ? 'added' : 'patched';
+    case 'patch':
+      return 'patched';
+    case 'delete':
+      return 'deleted';
+  }
 }
 
-function rangeOf({ version, ordinal, index }: Exclude<RowOperation, { op: 'add' }>['row']): RowRange {
-  return { version, ordinal, first: index, count: 1 };
-}
-
-/** Consecutive rows of an extent share one range. */
-function pushRow(ranges: RowRange[], row: RowRange): void {
-  const last = ranges.at(-1);
-  const follows =
-    last !== undefined &&
-    last.version === row.version &&
-    last.ordinal === row.ordinal &&
-    last.first + last.count === row.first;
-  if (follows) ranges[ranges.length - 1] = { ...last, count: last.count + 1 };
-  else ranges.push(row);
+/** The row of an operation that does not name one. */
+function rowOf(outcome: Outcome): RowRange {
+  const row = outcome.status === 'applied' ? outcome.result.rows?.[0] : undefined;
+  if (row === undefined) throw new Error('an operation has no row');
+  return row;
 }

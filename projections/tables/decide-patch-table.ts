@@ -40,12 +40,14 @@ export function decidePatchTable(
   if (noKey !== null) return refusedWith(noKey);
   const changesKey = key !== undefined && (key === null ? null : JSON.stringify(key)) !== table.keyColumns;
   // The rows of the table take their keys.
-  const runs = changesKey && key !== null && table.rows > 0 ? states.tables.keys.foundRuns(event) : null;
-  if (runs !== null && 'refusal' in runs) return refusedWith(runs.refusal);
+  const keys = changesKey && key !== null && table.rows > 0 ? states.tables.keys.foundKeys(event) : null;
+  if (keys !== null && 'refusal' in keys) return refusedWith(keys.refusal);
+  if (keys !== null && 'unread' in keys) return apply([], table.version, { untried: true });
 
   // After this point it must succeed.
   const result = unsafe.length === 0 ? {} : { misfits };
   const name = data.name ?? table.name;
+  const since = (keys === null ? null : data.preparedKey?.index) ?? at.version;
   if (schema === before && name === table.name && !changesKey) return apply([], table.version, result);
   const next: Table = {
     ...table,
@@ -53,10 +55,15 @@ export function decidePatchTable(
     version: at.version,
     schemaVersion: schema === before ? table.schemaVersion : at.version,
     widened: rereads ? at.version : table.widened,
-    ...(changesKey ? declared(key, at.version) : {}),
+    ...(changesKey ? declared(key, since) : {}),
   };
   const changes: TableChange[] = [{ kind: 'table', table: next }, ...(changesKey ? endKey(table) : [])];
-  if (runs !== null) changes.push({ kind: 'keyRuns', tableId: table.id, since: at.version, ...runs });
+  if (keys !== null)
+    changes.push(
+      'prepared' in keys
+        ? { kind: 'preparedKeys', tableId: table.id, since, ...keys.prepared }
+        : { kind: 'keyRuns', tableId: table.id, since, ...keys },
+    );
   if (schema !== before) changes.push({ kind: 'schema', tableId: table.id, version: at.version, schema });
   return apply(changes, at.version, result);
 }

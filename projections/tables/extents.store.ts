@@ -23,6 +23,17 @@ export async function findTails(tx: Tx, tableIds: readonly string[]): Promise<Ex
   return (await tx.query(selectTails, [tableIds])).rows;
 }
 
+const selectExtentsByKey: Statement<Extent> = {
+  name: 'select_extents_by_key',
+  text: `select ${extentColumns} from unnest($1::int8[]) as wanted(key)
+    join lateral (select * from extents where extents.key = wanted.key limit 1) extents on true`,
+};
+
+/** The extents with these local keys. */
+export async function findExtentsByKey(tx: Tx, keys: readonly bigint[]): Promise<Extent[]> {
+  return keys.length === 0 ? [] : (await tx.query(selectExtentsByKey, [keys])).rows;
+}
+
 /** Names an extent: the event of this version added it to the table under this ordinal. */
 type WantedExtent = Pick<Extent, 'tableId' | 'version' | 'ordinal'>;
 

@@ -15,6 +15,7 @@ import type { Profile } from '../../src/language/values/profile.ts';
 import type { TableSchema } from '../../src/language/values/table-schema.ts';
 import type { LogPlace } from '../../src/log/batch/decision.ts';
 import { arrivedRows, type ArrivedRows } from '../segments/arrived-rows.ts';
+import type { EventRowIds } from '../segments/row-ids-of-event.ts';
 import { stashedRows } from '../stashes/stashed-rows.ts';
 import { exceededQuota } from '../teams/guards.ts';
 import type { Team } from '../teams/team.ts';
@@ -47,6 +48,9 @@ interface Placement {
   readonly changes: readonly TableChange[];
   readonly ranges: readonly RowRange[];
 }
+
+/** A placement, with the places of the new rows. */
+type PlacedInTable = Placement & { readonly extents: readonly PlacedRows[] };
 
 /** The dropped cells in a result. */
 type DroppedCells = Pick<AppliedResult, 'droppedCells'>;
@@ -160,7 +164,7 @@ function placeSegments(
   { table, schema, wrap, retainsIds }: Target,
   { segments }: ArrivedRows,
   at: LogPlace,
-): Placement & { readonly extents: readonly PlacedRows[] } {
+): PlacedInTable {
   // Cached by object, because most chunks of a stash share the same columns object.
   const formOf = memoize((rule: Profile['rule']) =>
     memoize((columns: Profile['columns']) => {
@@ -223,16 +227,13 @@ function rangeOf({ version, ordinal, retained, tableId }: Extent, first: number,
   return { version, ordinal, first, count, ...(retained === null ? {} : { retainedIn: tableId }) };
 }
 
-/**
- * Adds a few rows to the open tail, as presented. A tail that has another schema or no room closes first. So does a
- * tail from before versions were lost, because the IDs of lost rows at its end would be issued again.
- */
+/** Adds a few rows to the open tail, as presented. */
 function placeFew(
   tables: TablesState,
   { table, schema, wrap, retainsIds }: Target,
   { few, profile, fewIds }: ArrivedRows,
   at: LogPlace,
-): Placement & { readonly extents: readonly PlacedRows[] } {
+): PlacedInTable {
   const presenter = presenterOf(schema, {
     stored: receivedForm(holdsCells(profile)),
     decidedAt: at.version,
@@ -240,13 +241,27 @@ function placeFew(
     rule: profile.rule,
   });
   const bodies = few.map((body) => presenter(body));
+  return placeInTail(tables, table, { bodies, ids: retainsIds ? fewIds : null }, at);
+}
+
+/** Rows as the table presents them, and the row IDs that they retain; null: none. */
+interface FewRows {
+  readonly bodies: readonly string[];
+  readonly ids: EventRowIds | null;
+}
+
+/**
+ * Adds a few rows to the open tail. A tail that has another schema or no room closes first. So does a tail from before
+ * versions were lost, because the IDs of lost rows at its end would be issued again.
+ */
+export function placeInTail(tables: TablesState, table: Table, { bodies, ids }: FewRows, at: LogPlace): PlacedInTable {
   const bytes = bodies.reduce((sum, body) => sum + Buffer.byteLength(body), 0);
   const open = table.tail === null ? null : tables.extent(table.tail);
   const joins =
     open !== null &&
     open.schemaVersion === table.schemaVersion &&
     open.version >= (at.gaps.at(-1)?.to ?? 0n) &&
-    open.rows + few.length <= tailRowsMax &&
+    open.rows + bodies.length <= tailRowsMax &&
     open.bytes + bytes <= tailBytesMax;
   const tail: Extent = joins
     ? open
@@ -261,7 +276,7 @@ function placeFew(
         rule: 1,
         presented: table.schemaVersion,
         cells: false,
-        retained: retainsIds && fewIds ? retainedPlacesOf(fewIds.bytes) : null,
+        retained: ids === null ? null : retainedPlacesOf(ids.bytes),
         segment: tables.newKey(),
         first: 0,
         rows: 0,
@@ -269,7 +284,7 @@ function placeFew(
         changed: false,
         deleted: 0,
       };
-  const extent: Extent = { ...tail, rows: tail.rows + few.length, bytes: tail.bytes + bytes };
+  const extent: Extent = { ...tail, rows: tail.rows + bodies.length, bytes: tail.bytes + bytes };
   return {
     table: { ...table, tail: extent.key, retainsIds: table.retainsIds || extent.retained !== null },
     changes: [
@@ -281,10 +296,10 @@ function placeFew(
         first: tail.rows,
         version: at.version,
         bodies,
-        ids: retainsIds && fewIds ? fewIds.texts : null,
+        ids: ids === null ? null : ids.texts,
       },
     ],
-    ranges: [rangeOf(extent, tail.rows, few.length)],
-    extents: [{ extent, first: tail.rows, count: few.length }],
+    ranges: [rangeOf(extent, tail.rows, bodies.length)],
+    extents: [{ extent, first: tail.rows, count: bodies.length }],
   };
 }

@@ -186,6 +186,15 @@ export class TableSnapshot {
     }
   }
 
+  /** The row at an index of an extent, which has it. */
+  async row(
+    { extent, index }: { readonly extent: bigint; readonly index: number },
+    state: TableState,
+  ): Promise<CopiedRow> {
+    const [part] = await this.#readParts([{ key: extent, start: index, ends: index + 1 }]);
+    return copiedRowsOf(part!, presentersOf(state.schema, state.widened)).next().value!;
+  }
+
   /** The existing rows with these IDs, in the table's order. */
   async *rowsWith(rowIds: readonly string[], tableId: string, state: TableState): AsyncGenerator<Iterable<CopiedRow>> {
     const asked = new Set(rowIds);

@@ -3,7 +3,7 @@ import type { BodyForm } from '../../src/language/values/presentation.ts';
 import type { Rule } from '../../src/language/values/rule.ts';
 import type { TableSchema } from '../../src/language/values/table-schema.ts';
 import type { TeamChange } from '../teams/team.ts';
-import type { EndedKeyChange, KeyRunsChange, KeysChange } from './keys/key-changes.ts';
+import type { EndedKeyChange, KeyRunsChange, KeysChange, PreparedKeysChange } from './keys/key-changes.ts';
 
 export interface Table {
   readonly id: string;
@@ -153,4 +153,5 @@ export type TableChange =
   | RowChange
   | KeysChange
   | KeyRunsChange
+  | PreparedKeysChange
   | EndedKeyChange;

@@ -6,7 +6,7 @@ import type { Database } from '../../src/storage/database/database.ts';
 import { removeRows, rowsAtOnce, thingsAtOnce } from '../../src/log/garbage.ts';
 import type { Garbage, RemoveGarbage } from '../../src/log/model.ts';
 import { oldestGenerations, ofGeneration } from './ended-generations.ts';
-import { dropEndedKeys } from './keys/keys.garbage.ts';
+import { dropEndedKeys, dropPreparations } from './keys/keys.garbage.ts';
 import { forgetGenerations } from './forgotten-generations.garbage.ts';
 import { eraseReplacedBodies, lookIntervalInFill } from './replaced-bodies.garbage.ts';
 import { orIdleSince } from '../segments/segments.garbage.ts';
@@ -144,4 +144,5 @@ export const tableGarbage: Garbage = {
   replaced_bodies: eraseReplacedBodies,
   superseded_schemas: dropSchemas,
   ended_keys: dropEndedKeys,
+  key_preparations: dropPreparations,
 };

@@ -3,7 +3,7 @@ import { namedBy, rowsOf, tableOf } from '../../src/language/events/event-names.
 import type { EventData } from '../../src/language/events/event.ts';
 import { comesAsSegments, segmentsIn } from '../../src/language/events/row-source.ts';
 import type { Model } from '../../src/log/model.ts';
-import { storing } from '../../src/log/batch/statements.ts';
+import { storing } from '../../src/storage/database/rows-statement.ts';
 import type { OpenBodyChange } from '../segments/body-block.ts';
 import { closingBody } from '../segments/decide-open-body.ts';
 import { decideAddRows } from './decide-add-rows.ts';
@@ -29,7 +29,9 @@ import {
   upsertChanges,
 } from './extents.store.ts';
 import { KeyedRowQueries } from './keys/keyed-rows.queries.ts';
-import { lacksKeys, loadKeys } from './keys/load-keys.ts';
+import { lacksKeyed, loadKeys, loadUpserted } from './keys/load-keys.ts';
+import { KeyPreparationEntity, PreparedPlacesEntity } from './keys/key-preparation.entity.ts';
+import { loadDeclaredKeys } from './keys/load-declared-keys.ts';
 import { loadKeyRuns } from './keys/load-key-runs.ts';
 import { EndedKeyEntity, RowKeyEntity } from './keys/row-key.entity.ts';
 import {
@@ -39,6 +41,7 @@ import {
   insertRowKeys,
   insertRuns,
   rowKeyOf,
+  takeIndex,
   updateRowKeys,
 } from './keys/row-keys.store.ts';
 import { loadRetainedIds } from './load-retained-ids.ts';
@@ -98,6 +101,8 @@ export const tables: Model<
     AppLinkEntity,
     RowKeyEntity,
     EndedKeyEntity,
+    KeyPreparationEntity,
+    PreparedPlacesEntity,
   ],
   storage: [
     // Free space on each page allows HOT updates of hot rows, which touch no index.
@@ -115,6 +120,9 @@ export const tables: Model<
     'create index tables_forgotten on tables (id) where forgotten',
     'create index extents_to_erase on extents (erase_at) where changed',
     'create index table_schemas_to_look_at on table_schemas (look_at)',
+    'create index key_preparations_by_time on key_preparations (is_taken, touched_at)',
+    // Slices of hashes are read.
+    'alter table prepared_places alter column hashes set storage external',
     'create index generations_shown on generations (ended_at) where not expired',
     'create index generations_to_clear on generations (table_id, version) where expired and not cleared',
     'create index generations_to_forget on generations (ended_at, version) where cleared',
@@ -139,6 +147,7 @@ export const tables: Model<
     row: ({ tables }, change) => tables.changeRow(change),
     keys: ({ tables }, change) => tables.keys.change(change),
     keyRuns: ({ tables }, change) => tables.keys.addRuns(change),
+    preparedKeys: ({ tables }, change) => tables.keys.takeIndex(change),
     endedKey: ({ tables }, change) => tables.keys.end(change),
   },
   open: (newKey, journal) => new TablesState(newKey, journal),
@@ -146,7 +155,7 @@ export const tables: Model<
   keysAtMost,
   load: loadTables,
   loadMore,
-  lacks: lacksKeys,
+  lacks: lacksKeyed,
   loadsMuch: (data) => triesRows(data) || declaresKey(data),
   // Rows are tried, and their keys are read, as they are stored.
   readsStored: ({ type }) => type === 'TablePatchRequested',
@@ -168,6 +177,7 @@ export const tables: Model<
     ...storing(state.keys.freedKeys().map(entryOf), deleteRowKeys),
     ...storing(state.keys.endedKeys, insertEndedKeys),
     ...state.keys.newRuns.flatMap((change) => [...insertRuns(change)]),
+    ...state.keys.takenIndexes.flatMap(takeIndex),
   ],
   remember: (remembered, state) => {
     const known = remembered?.hasRoomFor(state) ? remembered : new RememberedTables();
@@ -212,7 +222,9 @@ async function loadMore(loading: LoadingTables): Promise<void> {
   await loadRetainedIds(loading);
   await loadTrials(loading);
   await loadKeys(loading);
+  await loadUpserted(loading);
   await loadKeyRuns(loading);
+  await loadDeclaredKeys(loading);
 }
 
 /**
@@ -227,7 +239,9 @@ function keysAtMost(data: EventData): number {
 
 /** The present rows of a table. */
 function needs(data: EventData): string[] {
-  return data.type === 'TableOverwriteRequested' || namedBy(data, 'row') !== null ? [tableOf(data)!] : [];
+  const needsRows =
+    data.type === 'TableOverwriteRequested' || (data.type === 'RowsAddRequested' && data.mode === 'upsert');
+  return needsRows || namedBy(data, 'row') !== null ? [tableOf(data)!] : [];
 }
 
 function makes(data: EventData): string[] {

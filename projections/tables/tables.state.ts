@@ -163,6 +163,13 @@ export class TablesState {
     return row.extent === extent ? row : { ...row, extent };
   }
 
+  /** The row at an index of an extent. */
+  rowAt(extentKey: bigint, index: number): StoredRow {
+    const row = this.findRow(extentKey, index);
+    if (!row) throw new Error(`row ${index} of extent ${extentKey} was not loaded`);
+    return { ...row, extent: this.extent(extentKey) };
+  }
+
   #placeOf(table: Table, id: RowAddress): { readonly extent: Extent; readonly index: number } | null {
     const extent = this.extentOf(table.id, id);
     if (extent === null || extent.generation !== table.generation)

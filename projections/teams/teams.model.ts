@@ -1,7 +1,7 @@
 /** Teams, their plans and their tokens. */
 import { refusedWith } from '../../src/log/batch/decision.ts';
 import type { Loading, Model } from '../../src/log/model.ts';
-import { storing } from '../../src/log/batch/statements.ts';
+import { storing } from '../../src/storage/database/rows-statement.ts';
 import {
   decideTeamChange,
   decideTeamCreated,

@@ -1,6 +1,6 @@
 /** Uploaded files: from the announcement until the file is withdrawn, or no row has named it for too long. */
 import type { Loading, Model } from '../../src/log/model.ts';
-import { storing } from '../../src/log/batch/statements.ts';
+import { storing } from '../../src/storage/database/rows-statement.ts';
 import type { RowChange, TailRowsChange } from '../tables/table.ts';
 import { decideCompleteUpload } from './decide-complete-upload.ts';
 import { decideCreateUpload } from './decide-create-upload.ts';

@@ -44,12 +44,19 @@ export function describeGreeting({
           `  TOKEN=$(npm run --silent tablog -- tokens create --team ${teamWithoutToken})`,
           curl('$TOKEN'),
         ]
-      : [
-          'Open the console, or try the command line:',
-          '',
-          newToken === null || !inTerminal ? `  echo "${url}/#token=${readToken}"` : `  ${url}/#token=${newToken}`,
-          curl(readToken),
-        ];
+      : newToken === null || !inTerminal
+        ? [
+            'The first command prints the link to the console, the second one lists your tables:',
+            '',
+            `  echo "${url}/#token=${readToken}"`,
+            curl(readToken),
+          ]
+        : [
+            'Open the console, or list your tables from the command line:',
+            '',
+            `  ${url}/#token=${newToken}`,
+            curl(readToken),
+          ];
   if (newToken !== null && !inTerminal)
     lines.push('', `The token is in ${file}, which only the user of this process can read.`);
   return ['', `Tablog is ready at ${url}. ${lines[0]}`, ...lines.slice(1), '', ''].join('\n');

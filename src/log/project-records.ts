@@ -7,7 +7,7 @@ import type { PipelinedClient } from '../storage/database/pipelined-client.ts';
 import { isStatementTimeout } from '../storage/database/statement-timeout.ts';
 import { begin, commit, rollback } from '../storage/database/transaction.ts';
 import { teamOf } from '../language/events/event-names.ts';
-import type { Decided } from './batch/decided.ts';
+import type { Decided } from './batch/batch.ts';
 import { toEntry } from './batch/entry.ts';
 import { withFreeKeys } from './batch/local-keys.ts';
 import { ProgressMoved, type Projected, type Projector } from './projector.ts';

@@ -14,19 +14,17 @@ import type { Outcome } from '../language/events/outcome.ts';
 import type { CommandId, LogRecord } from './event-log.ts';
 import { hashOf } from './identity.ts';
 import type { BatchMemory } from './batch/batch-memory.ts';
-import { Batch, type BatchOptions, type Duplicates } from './batch/batch.ts';
+import { Batch, type BatchOptions, type Duplicates, type Decided } from './batch/batch.ts';
 import { runsOf, stretchesOf } from './batch/cuts.ts';
-import type { Decided } from './batch/decided.ts';
 import { toEntry, withoutHeld, type Entry } from './batch/entry.ts';
 import { LocalKeys } from './batch/local-keys.ts';
-import type { Mark } from './batch/mark.ts';
+import { type Mark, SpeculativeBatch, type ProgressAhead } from './batch/speculative-batch.ts';
 import type { Models } from './model.ts';
 import { ModelSet, type AnyStates } from './model-set.ts';
 import { advanceProgress, readVersions, storeVersions } from './progress/advance.ts';
 import { changesVersions, type Versions } from './progress/versions.ts';
 import { parseHeldTeams } from './quarantine/held-teams.ts';
 import { beginQuarantine } from './quarantine/quarantine.store.ts';
-import { SpeculativeBatch, type ProgressAhead } from './batch/speculative-batch.ts';
 
 /** Another process has projected these records, or taken the partition over. Roll this transaction back. */
 export class ProgressMoved extends Error {

@@ -97,7 +97,7 @@ describe('adding rows', () => {
   });
 
   test.each(['abort', 'dropColumns', 'updateSchema'])(
-    'a reserved column is refused by all that take cells under %s',
+    'every format of cells refuses a reserved column under %s',
     async (mode) => {
       const table = await makeTable();
       await leavingUnchanged(client(), table.path, async () => {
@@ -115,13 +115,13 @@ describe('adding rows', () => {
     },
   );
 
-  test('under dropColumns: the cells that do not fit are empty', async () => {
+  test('dropColumns empties the cells that do not fit', async () => {
     const table = await makeTable();
     const answer = await add(table, 'n,x,b,l,j\n007,1,TRUE,3,{\n5,1,no,[3],[]\n', 'dropColumns');
     expect(await lastRows(table, answer)).toEqual([{ b: true }, { n: 5, l: [3], j: [] }]);
   });
 
-  test('under updateSchema: columns are widened and appended, older rows too', async () => {
+  test('updateSchema widens and appends columns, also for older rows', async () => {
     const table = await makeTable();
     const answer = await add(table, 'n,x,l,d\n007,4.20,3,2024-01-01T10:00\n1,,[4],\n', 'updateSchema');
     expect(await lastRows(table, answer)).toEqual([
@@ -133,13 +133,16 @@ describe('adding rows', () => {
     expect(misfit.json.error.message).toBe('rows[0].j: "x" does not fit the column\'s type json');
   });
 
-  test.each(['abort', 'dropColumns', 'updateSchema'])('a header without rows moves nothing under %s', async (mode) => {
-    const table = await makeTable();
-    await leavingUnchanged(client(), table.path, async () => {
-      const answer = await add(table, mode === 'abort' ? 'n\n' : 'n,x\n', mode);
-      expect([outcomeOf(answer), answer.version, answer.json.data.rowIDs]).toEqual(['201', table.version, []]);
-    });
-  });
+  test.each(['abort', 'dropColumns', 'updateSchema'])(
+    'a header without rows changes no version under %s',
+    async (mode) => {
+      const table = await makeTable();
+      await leavingUnchanged(client(), table.path, async () => {
+        const answer = await add(table, mode === 'abort' ? 'n\n' : 'n,x\n', mode);
+        expect([outcomeOf(answer), answer.version, answer.json.data.rowIDs]).toEqual(['201', table.version, []]);
+      });
+    },
+  );
 
   test('with If-Match and Idempotency-Key', async () => {
     const table = await makeTable();
@@ -160,7 +163,7 @@ describe('overwriting a table', () => {
   const overwrite = (table: MadeTable, body: string, mode = 'abort'): Promise<Answer> =>
     client().send(`/tables/${table.id}?onSchemaError=${mode}`, { method: 'PUT', body, headers: csv });
 
-  test('keeps the identities that a column $rowID holds', async () => {
+  test('keeps the row IDs of a column $rowID', async () => {
     const table = await createTable(client(), [{ n: 1 }, { n: 2 }, { n: 3 }]);
     const answer = await overwrite(table, `n,$rowID\n30,${table.rowIds[2]}\n40,\n10,${table.rowIds[0]}\n`);
     expect(outcomeOf(answer)).toBe('200');
@@ -187,7 +190,7 @@ describe('overwriting a table', () => {
     });
   });
 
-  test('with a header alone clears it', async () => {
+  test('removes all rows if the body has only a header', async () => {
     const table = await createTable(client(), [{ n: 1 }]);
     expect((await overwrite(table, 'n\n')).json.data.rowIDs).toEqual([]);
     expect(await client().rows(table.id)).toEqual([]);
@@ -226,7 +229,7 @@ describe('large bodies', () => {
     );
   });
 
-  test('are refused whole for their last cell', async () => {
+  test('are refused as a whole because of their last cell', async () => {
     const table = await createTable(client(), [], { n: 'number', code: 'string', text: 'string' });
     const before = await stateOf(client(), table.path);
     const misfit = await add(table, `${body}\r\nx,y,z`);
@@ -236,7 +239,7 @@ describe('large bodies', () => {
   });
 });
 
-test('any texts come back as they were, in columns of strings', async () => {
+test('texts of any kind come back unchanged in columns of strings', async () => {
   const text = fc
     .oneof(
       fc.constantFrom(

@@ -83,7 +83,7 @@ test.each<[unknown, string]>([
   expect(outcomeOf(await client().post(`/tables/${unknownTableId}/rows`, body))).toBe(outcome);
 });
 
-test.each([[[]], [{ rows: [] }]])('adding %j moves nothing', async (body) => {
+test.each([[[]], [{ rows: [] }]])('adding %j changes no version', async (body) => {
   const table = await createTable(client(), [{ a: 0 }]);
   const answer = await leavingUnchanged(client(), table.path, () => client().post(table.path, body));
   expect([outcomeOf(answer), answer.json, answer.version]).toEqual(['201', { data: { rowIDs: [] } }, table.version]);
@@ -105,7 +105,7 @@ test('If-Match is compared with the version of the table', async () => {
   expect(await add(version!)).toBe('201');
 });
 
-test('rows are listed in the order in which they took effect, few and many', async () => {
+test('rows are listed in the order in which they took effect, whether they are few or many', async () => {
   const table = await createTable(client(), []);
   const sent: { n: number }[] = [];
   const ids: string[] = [];
@@ -119,7 +119,7 @@ test('rows are listed in the order in which they took effect, few and many', asy
   expect(listed).toEqual(sent.map((row, index) => ({ ...row, $rowID: ids[index] })));
 });
 
-test('rows that are added in parallel are all there, those of one write together', async () => {
+test('if rows are added in parallel, all of them are there, and the rows of one write are together', async () => {
   const table = await createTable(client(), [], { n: 'number' });
   const writes = await Promise.all(
     Array.from({ length: 40 }, (_, index) =>
@@ -137,7 +137,7 @@ test('rows that are added in parallel are all there, those of one write together
   }
 });
 
-test('a body of many blocks takes effect at once and whole', async () => {
+test('a body of many blocks takes effect in one step', async () => {
   const table = await createTable(client(), []);
   const rows = numbered(4_000).map((row) => ({ ...row, text: `${row.n} `.repeat(100), even: row.n % 2 === 0 }));
   const answer = await client().post(`${table.path}?onSchemaError=updateSchema`, rows);
@@ -185,7 +185,7 @@ describe('the size of a body', () => {
   const row = { a: 'x'.repeat(1_000) };
   const large = JSON.stringify(Array.from({ length: 14_900 }, () => row));
 
-  test('up to 15 MB is taken', async () => {
+  test('a body of up to 15 MB is accepted', async () => {
     const table = await createTable(client(), []);
     expect(Buffer.byteLength(large)).toBeLessThan(15_100_000);
     const fitting = JSON.stringify(Array.from({ length: 14_700 }, () => row));
@@ -225,7 +225,7 @@ test.each<[string, (text: string) => Uint8Array, string]>([
   if (outcome !== '201') expect(await stateOf(client(), table.path)).toEqual(before);
 });
 
-test('more rows than a table may have are refused whole, also before the plan is asked', async () => {
+test('a write that exceeds the rows of a table is refused as a whole, before the plan is checked', async () => {
   const table = await createTable(client(), numbered(29_999));
   await leavingUnchanged(client(), table.path, async () => {
     expect(outcomeOf(await client().post(table.path, numbered(2)))).toBe('400 limit_exceeded');

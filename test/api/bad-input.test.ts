@@ -93,9 +93,9 @@ describe('a row with text that is not well-formed is refused by every endpoint, 
   ])('every endpoint refuses a row with %s', (name, row) => expectRefused(name, row, true));
 });
 
-describe('an integer that no double holds fits no number, and is its text elsewhere', () => {
+describe('an integer that a double cannot hold fits no number, and is stored as text in other types', () => {
   test.each(['9007199254740993', '-9007199254740993', '12345678901234567890', '1610521604143693812'])(
-    '%s fits no number, and is its text elsewhere',
+    '%s fits no number, and is stored as text in other types',
     async (token) => {
       const table = await createTable(client(), [{ n: 1 }], types);
       const path = `${table.path}/${table.rowIds[0]!}`;
@@ -121,7 +121,7 @@ describe('an integer that no double holds fits no number, and is its text elsewh
     },
   );
 
-  test('in a column that is inferred', async () => {
+  test('an inferred column with such an integer is text', async () => {
     const big = '1610521604143693812';
     const rows = `[{"id":1.50,"l":[1],"j":{}},{"id":${big},"l":[2.0,${big}],"j":[null,{"x":-${big}}]},{"id":true,"l":${big},"j":${big}}]`;
     const made = await client().post('/tables?name=big', rows);
@@ -227,7 +227,7 @@ describe('odd column IDs keep their place and their value', () => {
     expect((await client().get(`/tables/${created.json.data.tableID}/rows`)).text).toContain(`"x":${value}`);
   });
 
-  test('__proto__ where it means nothing is an unknown property', async () => {
+  test('__proto__ is an unknown property where no columns are expected', async () => {
     const table = await createTable(client(), [{ n: 1 }]);
     for (const body of ['{"__proto__":1,"rows":[]}', '{"constructor":1,"rows":[]}', '{"rows":[],"toString":1}']) {
       expect(outcomeOf(await client().post(table.path, body))).toBe(malformed);
@@ -262,7 +262,7 @@ describe('texts come back as they were', () => {
     ['SQL', '"\'; drop table rows; --"'],
     ['COPY', '"\\\\.\\n\\\\N\\t"'],
     ['long', JSON.stringify('😀é\\"'.repeat(10_000))],
-  ])('a text comes back as it was: %s', async (_, token) => {
+  ])('a text comes back unchanged: %s', async (_, token) => {
     const created = await client().post('/tables?name=n', `[{"t":${token}},{"t":[${token}]},{"t":{"k":${token}}}]`);
     const single = await client().post('/tables?name=n', `[{"t":${token}}]`);
     const text: unknown = JSON.parse(token);
@@ -275,7 +275,7 @@ describe('texts come back as they were', () => {
     expect(outcomeOf(await client().post('/tables?name=n', '\ufeff[{"a":1}]'))).toBe('201');
   });
 
-  test('nesting of 32 is taken', async () => {
+  test('JSON that is nested 32 deep is accepted', async () => {
     const created = await client().post('/tables?name=n', `[{"a":${nested(30)}}]`);
     expect(outcomeOf(created)).toBe('201');
     expect((await client().get(`/tables/${created.json.data.tableID}/rows`)).text).toContain(`"a":${nested(30)}`);
@@ -296,7 +296,7 @@ describe('bodies around their rows', () => {
     else await leavingUnchanged(client(), table.path, act);
   });
 
-  test('members of a create twice', async () => {
+  test('a create that repeats a member is refused', async () => {
     for (const body of [
       '{"name":"a","name":"a","rows":[]}',
       '{"name":"a","rows":[],"schema":{"columns":[]},"schema":{"columns":[]}}',
@@ -305,13 +305,13 @@ describe('bodies around their rows', () => {
     }
   });
 
-  test.each(['a\0', '\ud800', 'x'.repeat(1_000_000)])('a name that cannot be one, %#', async (name) => {
+  test.each(['a\0', '\ud800', 'x'.repeat(1_000_000)])('an invalid name is refused, %#', async (name) => {
     const before = (await client().get('/tables')).text;
     expect((await client().post('/tables', { name, rows: [] })).status).toBe(400);
     expect((await client().get('/tables')).text).toBe(before);
   });
 
-  test('what inflates without end is cut off', async () => {
+  test('a body that expands without end is cut off at the limit', async () => {
     const table = await createTable(client(), [{ n: 1 }], types);
     const bomb = gzipSync(gzipSync(Buffer.alloc(50_000_000, '[')));
     const flat = gzipSync(Buffer.alloc(200_000_000, '['));

@@ -42,7 +42,7 @@ test('a batch adds, patches and deletes in order, with one version', async () =>
   expect((await client().get(`${table.path}/${third}`)).version).toBe(table.version);
 });
 
-test('a batch that changes nothing has the version that the table has', async () => {
+test('a batch that changes nothing answers with the present version of the table', async () => {
   const table = await createTable(client(), rows, types);
   const answer = await send(table, [
     { op: 'patch', rowID: table.rowIds[0], row: { a: 1.0 } },
@@ -136,9 +136,9 @@ test.each<[string, (table: Table) => unknown, string, message: string]>([
   ['no operation', () => [7], malformed, 'operations[0]: an operation must be an object'],
   [
     'an unknown operation',
-    () => [{ op: 'upsert', row: {} }],
+    () => [{ op: 'replace', row: {} }],
     malformed,
-    'operations[0].op: must be "add", "patch" or "delete"',
+    'operations[0].op: must be "add", "upsert", "patch" or "delete"',
   ],
   ['an operation without a name', () => [{ row: {} }], malformed, 'operations[0].op: must be'],
   ['a row that is missing', () => [{ op: 'add' }], malformed, 'operations[0].row: '],
@@ -242,7 +242,7 @@ describe('preconditions', () => {
   });
 });
 
-test('a repetition under an Idempotency-Key takes effect once, and has the first answer', async () => {
+test('a batch that is repeated under its Idempotency-Key takes effect once, and gets the first answer', async () => {
   const table = await createTable(client(), rows, types);
   const headers = { 'idempotency-key': `batch of ${table.id}` };
   const operations = [add({ a: 4 }), { op: 'delete', rowID: table.rowIds[0] }];
@@ -266,7 +266,7 @@ test('a batch may become a job with the same result', async () => {
   expect(await client().rows(table.id)).toHaveLength(4);
 });
 
-test('10,000 operations are one step', async () => {
+test('10,000 operations take effect in one step', async () => {
   const table = await createTable(client(), [], types);
   const added = await send(
     table,
@@ -287,7 +287,7 @@ test('10,000 operations are one step', async () => {
   expect(left.map(({ a, b }) => [a, b])).toEqual(Array.from({ length: 5_000 }, (_, at) => [2 * at, String(2 * at)]));
 });
 
-test('a batch may not patch a row that it makes long too often', async () => {
+test('a batch is refused if it patches a row that it makes long too often', async () => {
   const table = await createTable(client(), [{ b: 'x' }], types);
   const patch = (row: object): object => ({ op: 'patch', rowID: table.rowIds[0], row });
   const long = patch({ b: 'x'.repeat(200_000) });
@@ -300,7 +300,7 @@ test('a batch may not patch a row that it makes long too often', async () => {
   expect(outcomeOf(await send(table, operations(100)))).toBe('200');
 });
 
-test('a batch may name only so many rows of a table with long ones', async () => {
+test('a batch is refused if it names too many rows of a table with long rows', async () => {
   const table = await createTable(client(), [{ b: 'x'.repeat(200_000) }], types);
   const operations = Array.from({ length: 1_000 }, () => ({ op: 'delete', rowID: unknownRowId }));
   const answer = await send(table, operations);
@@ -311,7 +311,7 @@ test('a batch may name only so many rows of a table with long ones', async () =>
   expect(outcomeOf(await send(table, operations.slice(0, 100)))).toBe('200');
 });
 
-test('rows that retain IDs from before an overwrite are patched and deleted by these', async () => {
+test('rows that kept IDs through an overwrite are patched and deleted by these IDs', async () => {
   const table = await createTable(client(), rows, types);
   const [first, second] = table.rowIds;
   await client().put(`/tables/${table.id}`, [{ $rowID: first, a: 1 }, { a: 2 }, { $rowID: second, a: 3 }]);

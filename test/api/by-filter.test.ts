@@ -32,7 +32,7 @@ test('a deletion by filter deletes the rows that meet it', async () => {
   expect(cellsOf(await client().rows(table.id))).toEqual(rows.slice(0, 2));
 });
 
-test('no row meets the filter: nothing changes, and the version is that of the table', async () => {
+test('if no row meets the filter, nothing changes, and the answer has the version of the table', async () => {
   const table = await createTable(client(), rows, types);
   const none = { column: 'n', op: 'gt', value: 9 };
   await leavingUnchanged(client(), table.path, async () => {
@@ -179,7 +179,7 @@ test.each<[string, string, (table: Table) => string, unknown, outcome: string, m
   });
 });
 
-test('more rows than a batch may have are refused, and none changes', async () => {
+test('if more rows meet the filter than a batch may have, the request is refused and none changes', async () => {
   const table = await createTable(
     client(),
     Array.from({ length: 10_001 }, (_, n) => ({ n })),
@@ -197,7 +197,7 @@ test('more rows than a batch may have are refused, and none changes', async () =
 });
 
 describe('an Idempotency-Key', () => {
-  test('has the first answer, whatever the rows are now', async () => {
+  test('returns the first answer, even if the rows have changed', async () => {
     const table = await createTable(client(), rows, types);
     const headers = { 'idempotency-key': `by filter ${table.id}` };
     const first = await client().delete(pathOf(table, isX), headers);
@@ -209,7 +209,7 @@ describe('an Idempotency-Key', () => {
     expect((await client().delete(pathOf(table, isX), headers)).text).toBe(first.text);
   });
 
-  test('has the first refusal', async () => {
+  test('returns the first refusal', async () => {
     const table = await createTable(client(), rows, types);
     const headers = { 'idempotency-key': `refused ${table.id}` };
     const first = await client().patch(pathOf(table, isX), { n: 'x' }, headers);
@@ -218,7 +218,7 @@ describe('an Idempotency-Key', () => {
     expect([outcomeOf(again), again.text]).toEqual(['422 column_has_invalid_value', first.text]);
   });
 
-  test('has the first answer when the filter fits the columns no longer', async () => {
+  test('returns the first answer, even if the filter no longer fits the columns', async () => {
     const table = await createTable(client(), rows, types);
     const headers = { 'idempotency-key': `columns ${table.id}` };
     const ask = (): Promise<Answer> =>
@@ -232,7 +232,7 @@ describe('an Idempotency-Key', () => {
     expect([again.text, again.version, counts(again)]).toEqual([first.text, first.version, counts(first)]);
   });
 
-  test('has the first refusal, which names the row', async () => {
+  test('returns the first refusal, which names the row', async () => {
     const table = await createTable(client(), rows, types);
     await client().patch(`/tables/${table.id}`, { key: ['n'] });
     const headers = { 'idempotency-key': `key ${table.id}` };
@@ -257,7 +257,7 @@ test('a token for reading only may not change rows by a filter', async () => {
   expect((await reader.patch(pathOf(table, isX, '&dryRun=true'), { n: 1 })).status).toBe(403);
 });
 
-test('no change of somebody else is lost while rows are changed by a filter', async () => {
+test('while rows are changed by a filter, no change of another client is lost', async () => {
   const table = await createTable(
     client(),
     Array.from({ length: 20 }, () => ({ n: 0 })),
@@ -278,7 +278,7 @@ test('no change of somebody else is lost while rows are changed by a filter', as
   expect(cellsOf(await client().rows(table.id))).toEqual(table.rowIds.map((_, at) => ({ n: 5, s: `single ${at}` })));
 });
 
-test('a deletion by filter that comes after a change of columns goes by the new columns', async () => {
+test('a deletion by filter after a change of columns uses the new columns', async () => {
   for (let round = 0; round < 6; round += 1) {
     const table = await createTable(client(), rows, types);
     const [deleted, changed] = await Promise.all([

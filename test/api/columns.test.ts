@@ -19,7 +19,7 @@ const rowsOf = async ({ id }: MadeTable): Promise<unknown[]> => cellsOf(await cl
 const manyRows = (last: object): object[] => [...Array.from({ length: 2500 }, (_, n) => ({ n, t: String(n) })), last];
 
 describe('a new column', () => {
-  test('is empty in older rows, and moves the version of the table but not that of the rows', async () => {
+  test('is empty in older rows, and changes the version of the table but not of the rows', async () => {
     const table = await createTable(client(), [{ a: 1 }]);
     const answer = await change(table, { add: [{ id: 'b', displayName: 'Bee', type: 'date' }] });
     expect([outcomeOf(answer), answer.json]).toEqual(['200', {}]);
@@ -34,7 +34,7 @@ describe('a new column', () => {
     expect(await rowsOf(table)).toEqual([{ a: 1, b: '2024-02-29' }]);
   });
 
-  test('is where the order says', async () => {
+  test('takes the place that `order` gives', async () => {
     const table = await createTable(client(), [{ a: 1, b: 2 }]);
     await change(table, { add: [{ id: 'c', type: arrayOf('string') }], order: ['c'] });
     expect(await columnsOf(table)).toEqual([
@@ -63,7 +63,7 @@ describe('a removed column', () => {
     return table;
   };
 
-  test('is gone from each read, and comes again without its values, in rows of every kind', async () => {
+  test('disappears from each read, and is empty in rows of every kind if it is added again', async () => {
     const table = await tableOfAllKinds();
     const before = await rowsOf(table);
     const without = before.map((row) => ({ a: (row as { a: number }).a }));
@@ -87,7 +87,7 @@ describe('a removed column', () => {
     expect(sql.json.data).toEqual([{ n: 1 }]);
   });
 
-  test('is replaced by another of its ID in one step', async () => {
+  test('is replaced by a new column with the same ID in one step', async () => {
     const table = await tableOfAllKinds();
     await change(table, { remove: ['b'], add: [{ id: 'b', type: 'number' }], order: ['b'] });
     expect(await columnsOf(table)).toEqual([
@@ -97,7 +97,7 @@ describe('a removed column', () => {
     expect((await rowsOf(table)).every((row) => !Object.hasOwn(row as object, 'b'))).toBe(true);
   });
 
-  test('is gone from a query that was asked before', async () => {
+  test('disappears from a query that was sent before', async () => {
     const table = await createTable(client(), [{ a: 1, b: 2 }]);
     const ask = async (): Promise<unknown> => (await client().post(`/tables/${table.id}/query`, {})).json.data;
     expect(await ask()).toMatchObject([{ a: 1, b: 2 }]);
@@ -106,7 +106,7 @@ describe('a removed column', () => {
   });
 });
 
-test('another order of columns is that of rows too', async () => {
+test('a new order of columns is also the order in rows', async () => {
   const table = await createTable(client(), [{ a: 1, b: 2, c: 3 }]);
   await change(table, { order: ['c', 'a'] });
   const [row] = await client().rows(table.id);
@@ -114,7 +114,7 @@ test('another order of columns is that of rows too', async () => {
 });
 
 describe('another type', () => {
-  test('that is wider is there at once', async () => {
+  test('that is wider takes effect at once', async () => {
     const table = await createTable(client(), [{ n: 4.2, day: '2024-02-29' }]);
     const answer = await change(table, {
       columns: [
@@ -134,14 +134,14 @@ describe('another type', () => {
     ['few rows', (last) => [{ n: 1, t: '1' }, last]],
     ['many rows', manyRows],
   ])('of a table with %s', (_, rowsWith) => {
-    test('that all cells fit converts them', async () => {
+    test('converts all cells if they fit', async () => {
       const table = await createTable(client(), rowsWith({ n: 5, t: ' 5.50 ' }), { n: 'number', t: 'string' });
       expect(outcomeOf(await change(table, { columns: [{ id: 't', type: 'number' }] }))).toBe('200');
       expect((await rowsOf(table)).at(-1)).toEqual({ n: 5, t: 5.5 });
       expect(outcomeOf(await client().post(table.path, [{ t: 'x' }]))).toBe('422 column_has_invalid_value');
     });
 
-    test('that some cells do not fit is refused, with the first of them', async () => {
+    test('is refused if some cells do not fit, and the message names the first one', async () => {
       const table = await createTable(client(), rowsWith({ n: 5, t: 'n/a' }));
       await client().patch(`${table.path}/${table.rowIds[0]}`, { t: 'none' });
       const answer = await leavingUnchanged(client(), table.path, () =>
@@ -153,7 +153,7 @@ describe('another type', () => {
       );
     });
 
-    test('that empties what does not fit says what that was, and what it would be', async () => {
+    test('empties the cells that do not fit, and reports them, also in a dry run', async () => {
       const table = await createTable(client(), rowsWith({ n: 5, t: 'n/a' }));
       const body = { columns: [{ id: 't', type: 'number' }] };
       const misfits = [{ id: 't', cells: 1, rowID: table.rowIds.at(-1), value: '"n/a"' }];
@@ -170,7 +170,7 @@ describe('another type', () => {
       expect((await rowsOf(table)).at(-1)).toEqual({ n: 5 });
     });
 
-    test('is exact beside writers of the same column', async () => {
+    test('misses no cell while other clients write to the column', async () => {
       const table = await createTable(client(), rowsWith({ n: 5, t: '5' }));
       const row = `${table.path}/${table.rowIds[0]}`;
       let writing = true;
@@ -196,7 +196,7 @@ describe('another type', () => {
     });
   });
 
-  test('takes effect on a large table that others write to without a pause', async () => {
+  test('takes effect on a large table while others write to it without a pause', async () => {
     const table = await createTable(client(), manyRows({ n: 5, t: '5' }));
     let writing = true;
     const write = async (row: string): Promise<void> => {
@@ -230,7 +230,7 @@ describe('another type', () => {
     expect(await rowsOf(table)).toEqual([{ b: 1 }, {}]);
   });
 
-  test('under an Idempotency-Key takes effect once, and has the first answer again', async () => {
+  test('takes effect once under an Idempotency-Key, and a repetition gets the first answer', async () => {
     for (const rows of [[{ n: 1, t: 'x' }], manyRows({ t: 'x' })]) {
       const table = await createTable(client(), rows);
       const send = (): Promise<Answer> =>
@@ -250,7 +250,7 @@ describe('another type', () => {
 });
 
 describe('a change of columns', () => {
-  test('is refused if the table has changed since', async () => {
+  test('is refused if the table has changed since the version in If-Match', async () => {
     const table = await createTable(client(), [{ a: 1 }]);
     await client().post(table.path, [{ a: 2 }]);
     for (const body of [{ remove: ['a'] }, { columns: [{ id: 'a', type: 'boolean' }] }]) {

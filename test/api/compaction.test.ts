@@ -47,7 +47,7 @@ async function segmentsOf({ id }: MadeTable): Promise<number> {
   return rows[0].count;
 }
 
-test('a table whose small extents have too many rows together keeps them, and others are merged', async () => {
+test('a table keeps its small extents if they have too many rows together; those of other tables are merged', async () => {
   const unmergeable = await tableOf(20, 8000);
   const other = await tableOf(17, 2);
   const { database } = operator();
@@ -57,7 +57,7 @@ test('a table whose small extents have too many rows together keeps them, and ot
   expect(await segmentsOf(other)).toBe(1);
 });
 
-test('an extent with an unreadable body is reported, and others are converted', async () => {
+test('an extent with an unreadable body is reported, and all others are converted', async () => {
   const { database } = operator();
   while (await compactOnce(database));
   const tables = [await tableToConvert(), await tableToConvert(), await tableToConvert()];

@@ -8,7 +8,7 @@ const { api } = useApi();
 const filesOf = (html: string): string[] =>
   [...html.matchAll(/(?:src|href)="(console\/[^"]+)"/g)].map(([, path]) => `/${path}`);
 
-test('the page may load nothing from elsewhere but pictures and sounds, and each has a nonce of its own', async () => {
+test('the page may load only pictures and sounds from elsewhere, and each answer has a new nonce', async () => {
   const { url } = api();
   const nonces = await Promise.all(
     [1, 2].map(async () => {
@@ -33,7 +33,7 @@ test('the page may load nothing from elsewhere but pictures and sounds, and each
   expect((await fetchChecked(url, '/', { method: 'POST' })).status).toBe(405);
 });
 
-test('its files never change, and so caches may keep them', async () => {
+test('the files of the page never change, so caches may keep them', async () => {
   const { url } = api();
   const paths = filesOf((await fetchChecked(url, '/')).text);
   expect(paths.map((path) => path.replace(/-[A-Z0-9]+\./, '.'))).toEqual(['/console/main.css', '/console/main.js']);
@@ -71,6 +71,6 @@ test.each([
   '/console/main.js',
   '/console/%2e%2e%2fpackage.json',
   '/console/..%2fbuild.ts',
-])('%s is not there', async (path) => {
+])('the console has no file %s', async (path) => {
   expect((await fetchChecked(api().url, path)).status).toBe(404);
 });

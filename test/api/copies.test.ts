@@ -41,7 +41,7 @@ test.each([
       }
     },
   ],
-])('a team that takes many does not slow down the copies of another team: %s', async (_name, takeMany) => {
+])('a team that makes many copies does not slow down the copies of another team: %s', async (_name, takeMany) => {
   const [quiet, busy] = [await api().createTeam(), await api().createTeam()];
   const table = await createTable(quiet.client, [{ n: 1 }]);
   expect((await count(quiet.client, table)).headers.get('tablog-cache')).toBe('cold');

@@ -263,7 +263,7 @@ describe('creating a table', () => {
     expect([outcomeOf(answer), answer.json.error.message]).toEqual([malformed, expect.stringContaining(message)]);
   });
 
-  test('a table is created of numbers and moments as people write them', async () => {
+  test('a table is created from numbers and moments as people write them', async () => {
     expect(await rowsOf(await create('a,b\n.5,5.\n-.25,+3\n'))).toEqual([
       { a: 0.5, b: 5 },
       { a: -0.25, b: 3 },
@@ -273,14 +273,14 @@ describe('creating a table', () => {
     expect(await typesOf(moments)).toEqual({ at: 'dateTime' });
   });
 
-  test('cells that mean nothing are empty', async () => {
+  test('cells with texts that mean empty are empty', async () => {
     const created = await create('id,age,score\n1,NA,NULL\n2,35,4.5\n', 'name=n&null=NA,NULL');
     expect(await rowsOf(created)).toEqual([{ id: 1 }, { id: 2, age: 35, score: 4.5 }]);
     expect(await typesOf(created)).toEqual({ id: 'number', age: 'number', score: 'number' });
     expect(await rowsOf(await create('a,b\n"NA",-\n', 'name=n&null=NA&null=-'))).toEqual([{ a: 'NA' }]);
   });
 
-  test('the answer says which columns came to be text because of some cells, if the types of columns are inferred', async () => {
+  test('if the types of columns are inferred, the answer names the columns that became text because of some cells', async () => {
     const body = 'age,n\n1,1\nNA,2\n3,x\n';
     const notes =
       'age: text because of 1 of 3 cells, such as NA in row 2 - null=NA would help; n: text because of 1 of 3 cells, such as x in row 3';
@@ -346,7 +346,7 @@ describe('creating a table', () => {
     expect(cellsOf(await client().rows(created.json.data.tableID))[1]).toEqual({ new: '1' });
   });
 
-  describe('a cell that is not of the type that the request says', () => {
+  describe('a cell that does not fit the type in the request', () => {
     const said = encodeURIComponent('{"a":"number","tags":{"kind":"array","items":{"kind":"string"}}}');
     const cells = 'a,tags\n1,x\n2,"[""y"",""z""]"\n';
     const wrapped = [
@@ -354,10 +354,13 @@ describe('creating a table', () => {
       { a: 2, tags: ['y', 'z'] },
     ];
 
-    test.each(['abort', 'dropColumns', 'updateSchema'])('%s: one value is an array of one', async (mode) => {
-      const created = await create(cells, `name=t&onSchemaError=${mode}&types=${said}`);
-      expect(await rowsOf(created)).toEqual(wrapped);
-    });
+    test.each(['abort', 'dropColumns', 'updateSchema'])(
+      'under %s a value of the item type becomes an array of one',
+      async (mode) => {
+        const created = await create(cells, `name=t&onSchemaError=${mode}&types=${said}`);
+        expect(await rowsOf(created)).toEqual(wrapped);
+      },
+    );
 
     test.each([
       { mode: 'abort', outcome: '422 column_has_invalid_value', rows: null },
@@ -369,7 +372,7 @@ describe('creating a table', () => {
       if (rows !== null) expect(await rowsOf(created)).toEqual(rows);
     });
 
-    test('in a new column of a table it is the same', async () => {
+    test('is treated alike in a new column of an existing table', async () => {
       const created = await create('b\n1\n', 'name=t');
       const path = `/tables/${created.json.data.tableID}/rows?onSchemaError=updateSchema&types=${said}`;
       expect(outcomeOf(await client().post(path, 'a\nno\n', csv))).toBe('422 column_has_invalid_value');
@@ -466,7 +469,7 @@ describe('creating a table', () => {
     },
   );
 
-  test('a stash may hold chunks that are written differently', async () => {
+  test('the chunks of a stash may have different forms', async () => {
     const put = async (serial: number, query: string, body: string, stash = 'mixed'): Promise<void> => {
       expect(outcomeOf(await client().put(`/stashes/${stash}/${serial}?${query}`, body, csv))).toBe('200');
     };
@@ -497,7 +500,7 @@ describe('creating a table', () => {
     expect(answers.map(({ headers }) => headers.get('tablog-notes'))).toEqual(answers.map(() => notes.join('; ')));
   });
 
-  test('a column in NFD is that of the table', async () => {
+  test('a column name in NFD means the column of the table in NFC', async () => {
     const created = await client().post('/tables', { name: 'n', rows: [{ 'e\u0301': 1 }] });
     const path = `/tables/${created.json.data.tableID}`;
     for (const name of ['e\u0301', '\u00e9'])
@@ -520,7 +523,7 @@ describe('creating a table', () => {
     expect(outcomeOf(broken)).toBe(malformed);
   });
 
-  test('a header alone makes columns of texts', async () => {
+  test('a header without rows creates columns of text', async () => {
     const created = await create('a,$rowID,b\n');
     expect(await rowsOf(created)).toEqual([]);
     const { tableID } = created.json.data;
@@ -565,7 +568,7 @@ describe('creating a table', () => {
   });
 });
 
-describe('what is malformed is refused by create and add, and nothing changes', () => {
+describe('a malformed body is refused by create and add, and nothing changes', () => {
   const latin = Buffer.from('n,s\n1,é\n', 'latin1');
   test.each<[body: string | Uint8Array, outcome: string, message: string]>([
     ['', malformed, 'the body has no header: its first line must name the columns'],
@@ -611,7 +614,7 @@ describe('what is malformed is refused by create and add, and nothing changes', 
     }
   });
 
-  test('more columns than a table may have', async () => {
+  test('a header with more columns than a table may have is refused', async () => {
     const header = (count: number): string => `${Array.from({ length: count }, (_, at) => `c${at}`).join()}\n`;
     expect(outcomeOf(await create(header(1_000)))).toBe('201');
     const answer = await create(header(1_001));
@@ -631,7 +634,7 @@ describe('what is malformed is refused by create and add, and nothing changes', 
     },
   );
 
-  test('a patch takes neither', async () => {
+  test('a patch accepts neither CSV nor TSV', async () => {
     const table = await createTable(client(), [{ n: 1 }]);
     const answer = await client().patch(`${table.path}/${table.rowIds[0]}`, 'n\n2\n', csv);
     expect([outcomeOf(answer), answer.json.error.message]).toEqual([
@@ -646,7 +649,7 @@ describe('NDJSON', () => {
   const rows = [{ id: '1610521604143693812', n: 1 }, { n: 2, id: '4.20', l: [{}] }, {}];
 
   test.each(['application/x-ndjson', 'application/jsonl', 'Application/NDJSON', 'application/x-ndjson; charset=utf-8'])(
-    'as %s is taken wherever CSV is',
+    'as %s is accepted wherever CSV is',
     async (type) => {
       const headers = { 'content-type': type };
       const created = await create(lines, 'name=n', headers);
@@ -667,7 +670,7 @@ describe('NDJSON', () => {
     },
   );
 
-  test('may have the identities of rows', async () => {
+  test('may carry row IDs', async () => {
     const table = await createTable(client(), [{ a: 1 }, { a: 2 }]);
     await client().put(`/tables/${table.id}`, `{"$rowID":"${table.rowIds[1]!}","a":3}\n{"a":4}`, ndjson);
     expect((await client().rows(table.id))[0]).toEqual({ $rowID: table.rowIds[1], a: 3 });
@@ -696,7 +699,7 @@ describe('NDJSON', () => {
     });
   });
 
-  test('what does not fit is named by its row, and query parameters of CSV do not apply', async () => {
+  test('an error names the row of the value that does not fit, and query parameters of CSV are refused', async () => {
     const table = await createTable(client(), [{ n: 1 }]);
     const refused = await client().post(table.path, '{"n":1}\n{"n":"x"}', ndjson);
     expect([outcomeOf(refused), refused.json.error.message]).toEqual([

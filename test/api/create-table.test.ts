@@ -158,7 +158,7 @@ describe('a schema', () => {
   });
 });
 
-describe('the place of what is wrong stands in the message', () => {
+describe('the message names the place of the error', () => {
   test.each<[string, unknown, string]>([
     ['', { name, rows: [{}, {}, { a: 1, b: 1 }, 7] }, 'rows[3]'],
     ['?onSchemaError=no', { name, rows: [] }, 'query.onSchemaError'],
@@ -188,7 +188,7 @@ describe('linked apps', () => {
   });
 });
 
-describe('rows that a table is created with', () => {
+describe('the first rows of a table', () => {
   test('come back under their IDs, in order, without empty columns', async () => {
     const rows = [{ a: 1, b: 'x' }, {}, { b: 'y' }, { a: null, b: null }, { b: 'z', a: 2.5 }];
     const { json } = await client().post('/tables', { name, rows });
@@ -198,7 +198,7 @@ describe('rows that a table is created with', () => {
     expect(cellsOf(listed)).toEqual([{ a: 1, b: 'x' }, {}, { b: 'y' }, {}, { b: 'z', a: 2.5 }]);
   });
 
-  test('have IDs of the service, whatever $rowID they bring', async () => {
+  test('get IDs from the service, whatever $rowID they contain', async () => {
     const rows = [
       { $rowID: 'x', a: 1 },
       { a: 2, $rowID: 7 },

@@ -18,7 +18,7 @@ test("a deleted row is gone, and the answer has the table's version", async () =
   expect(outcomeOf(await client().patch(path, { a: 5 }))).toBe('404 row_not_found');
 });
 
-test('a missing row is no error and moves nothing, whatever If-Match says', async () => {
+test('deleting a missing row is no error and changes no version, whatever If-Match says', async () => {
   const table = await createTable(client(), [{ a: 1 }, { a: 2 }]);
   const { version } = await client().delete(`${table.path}/${table.rowIds[0]}`);
   for (const id of [table.rowIds[0], unknownRowId, 'x', 'x'.repeat(2_000)]) {
@@ -55,13 +55,13 @@ test.each<[string, Record<string, string>, string]>([
   expect(outcomeOf(await client().delete(path, headers))).toBe(outcome);
 });
 
-test('a Content-Type without a body is no error', async () => {
+test('a Content-Type on a request without a body is no error', async () => {
   const table = await createTable(client(), [{ a: 1 }]);
   const answer = await client().delete(`${table.path}/${table.rowIds[0]}`, { 'content-type': 'application/json' });
   expect(outcomeOf(answer)).toBe('200');
 });
 
-test('a row is deleted once, however often that is asked', async () => {
+test('however often its deletion is sent, a row is deleted once', async () => {
   const table = await createTable(
     client(),
     Array.from({ length: 300 }, (_, n) => ({ n })),

@@ -8,8 +8,8 @@ const { api, client } = useApi();
 const malformed = '400 request_validation_error';
 const noTable = '404 table_not_found';
 
-describe('a table that was deleted', () => {
-  test('is gone, with all that it had', async () => {
+describe('a deleted table', () => {
+  test('is gone, with everything in it', async () => {
     const table = await createTable(client(), [{ a: 1 }, { a: 2 }, { a: 3 }]);
     await client().post(
       table.path,
@@ -62,7 +62,7 @@ describe('a table that was deleted', () => {
     }
   });
 
-  test('leaves others alone', async () => {
+  test('does not affect other tables', async () => {
     const [first, second] = [await createTable(client(), [{ a: 1 }]), await createTable(client(), [{ a: 1 }])];
     const state = await stateOf(client(), second.path);
     await client().delete(`/tables/${first.id}`);
@@ -70,7 +70,7 @@ describe('a table that was deleted', () => {
     expect(outcomeOf(await client().post(second.path, [{ a: 2 }]))).toBe('201');
   });
 
-  test('was deleted by one who had seen all of it', async () => {
+  test('was deleted by a client that had seen its latest version', async () => {
     const table = await createTable(client(), [{ a: 1 }]);
     const patched = await client().patch(`${table.path}/${table.rowIds[0]}`, { a: 2 });
     await leavingUnchanged(client(), table.path, async () => {
@@ -80,7 +80,7 @@ describe('a table that was deleted', () => {
     expect(outcomeOf(await client().delete(`/tables/${table.id}`, { 'if-match': `"${patched.version}"` }))).toBe('200');
   });
 
-  test('no longer counts in the plan of its team', async () => {
+  test('no longer counts to the plan of its team', async () => {
     const team = await api().createTeam();
     await team.setPlan({ rowsMax: 3 });
     const table = await createTable(team.client, [{ a: 1 }, { a: 2 }, { a: 3 }]);
@@ -92,7 +92,7 @@ describe('a table that was deleted', () => {
     expect(outcomeOf(await team.client.post(other.path, [{ a: 2 }, { a: 3 }]))).toBe('201');
   });
 
-  test('is deleted once under a key, and the answer stays', async () => {
+  test('is deleted once under a key, and a repetition gets the first answer', async () => {
     const table = await createTable(client(), [{ a: 1 }]);
     const headers = { 'idempotency-key': 'k-delete', 'if-match': `"${table.version}"` };
     const answers = await Promise.all(Array.from({ length: 4 }, () => client().delete(`/tables/${table.id}`, headers)));
@@ -103,7 +103,7 @@ describe('a table that was deleted', () => {
     );
   });
 
-  test('takes nothing that comes behind its end, however close', async () => {
+  test('accepts no write after its deletion, however soon it comes', async () => {
     const { client: alone } = await api().createTeam();
     for (let round = 0; round < 5; round += 1) {
       const table = await createTable(alone, [{ a: 1 }, { a: 2 }]);

@@ -8,7 +8,7 @@ import { documentOf, fetchChecked } from '../support/interface-document.ts';
 
 const { api } = useOwnApi({ PUBLIC_URL: 'https://tables.example.org' });
 
-test('each process has a document of what it does, for the address that clients know', async () => {
+test('each process has a document of its interface, with the address that clients know', async () => {
   for (const { role, url } of api().processes) {
     const { document } = await documentOf(url);
     expect(document.servers).toEqual([{ url: 'https://tables.example.org' }]);
@@ -32,7 +32,7 @@ describe('the page', () => {
   const addressesIn = (html: string): string[] =>
     [...html.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address!);
 
-  test('has all that it names from here, and may load nothing else', async () => {
+  test('loads everything from this service, and may load nothing from elsewhere', async () => {
     const { url } = api();
     const page = await fetchChecked(url, '/docs');
     const addresses = addressesIn(page.text).filter((address) => !address.startsWith('data:'));
@@ -50,7 +50,7 @@ describe('the page', () => {
     );
   });
 
-  test('has another nonce each time, so no cache keeps it', async () => {
+  test('has a new nonce in each answer, so no cache keeps it', async () => {
     const pages = await Promise.all([1, 2].map(() => fetchChecked(api().url, '/docs')));
     expect(pages.map(({ headers }) => headers.get('cache-control'))).toEqual(['no-store', 'no-store']);
     expect(new Set(pages.map(({ text }) => /nonce="([^"]+)"/.exec(text)![1])).size).toBe(2);
@@ -58,7 +58,7 @@ describe('the page', () => {
   });
 
   test.each(['/docs/start.js', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js', '/openapi.json'])(
-    '%s is asked for again with each use, and comes again only when it has changed',
+    '%s is revalidated on each use, and is sent again only after it has changed',
     async (path) => {
       const { url } = api();
       const first = await fetchChecked(url, path);

@@ -120,7 +120,7 @@ describe('a new table', () => {
     expect(told(await client().post(`/tables?${drop}`, body))).toEqual(['201', '2']);
   });
 
-  test('has an inferred one, without what is dropped', async () => {
+  test('has an inferred schema, without the dropped cells', async () => {
     const made = await client().post(`/tables?name=made&${drop}`, '[{"a":1,"b":"\\u0000"},{"a":[2],"c":"\\ud800"}]');
     expect(told(made)).toEqual(['201', '2']);
     expect(await rowsOf({ id: made.json.data.tableID })).toEqual([{ a: [1] }, { a: [2] }]);
@@ -137,7 +137,7 @@ test.each<[string, unknown, Record<string, string>, string[]]>([
   expect(json.data.schema.columns.map(({ id }: { id: string }) => id)).toEqual(columns);
 });
 
-test('a create from a stash that never was counts nothing', async () => {
+test('a create from a stash that never existed counts no cells', async () => {
   const body = { name: 'made', schema: { columns: [{ id: 'a', type: 'string' }] }, rows: { $stashID: newStashId() } };
   expect(told(await client().post(`/tables?${drop}`, body))).toEqual(['201', null]);
 });
@@ -174,7 +174,7 @@ describe('a patch', () => {
   });
 });
 
-test('a request that is sent again is told the same', async () => {
+test('a repeated request gets the same count', async () => {
   const table = await newTable();
   const send = (): Promise<Answer> =>
     client().post(`${table.path}?${drop}`, [{ n: 'x', u: 1 }], { 'idempotency-key': key });
@@ -186,14 +186,14 @@ test('a request that is sent again is told the same', async () => {
 });
 
 describe('a stash', () => {
-  test('says of each chunk what was left out of it', async () => {
+  test('reports for each chunk how many cells were dropped', async () => {
     expect(
       told(await client().put(`/stashes/${newStashId()}/1?${drop}`, '[{"a":"\\u0000","b":"\\ud800","c":1}]')),
     ).toEqual(['200', '2']);
     expect(told(await client().put(`/stashes/${newStashId()}/1`, [{ a: 1 }]))).toEqual(['200', null]);
   });
 
-  test('is not counted whose chunks were not', async () => {
+  test('is not counted if its chunks were not counted', async () => {
     const table = await newTable();
     const stash = await stashOf(client(), { 1: [{ n: 'x' }] });
     expect(told(await client().post(`${table.path}?${drop}`, { $stashID: stash }))).toEqual(['201', null]);
@@ -275,7 +275,7 @@ describe('a stash', () => {
     expect(told(await client().put(`/tables/${table.id}?${drop}`, { $stashID: stash }))).toEqual(['200', count]);
   });
 
-  test('whose chunks were counted is imported in any way', async () => {
+  test('can be imported in any way if its chunks were counted', async () => {
     const table = await newTable();
     const stash = newStashId();
     await client().put(`/stashes/${stash}/1?${drop}`, '[{"n":1,"s":"\\u0000"}]');
@@ -291,7 +291,7 @@ describe('a stash', () => {
   });
 });
 
-test.each(['abort', 'updateSchema'])('%s refuses what no row may hold', async (mode) => {
+test.each(['abort', 'updateSchema'])('%s refuses cells that no row may hold', async (mode) => {
   const table = await newTable();
   await leavingUnchanged(client(), table.path, async () => {
     for (const body of ['[{"s":"\\u0000"}]', '[{"s":"\\ud800"}]']) {

@@ -91,7 +91,7 @@ describe('the token', () => {
   ];
 
   test.each(endpoints)(
-    '%s %s has one answer for all that is wrong with it, and one where there is none',
+    '%s %s has one answer for every wrong token, and another one for a missing token',
     async (method, path) => {
       const texts = new Set<string>();
       for (const header of headers) {
@@ -111,7 +111,7 @@ describe('the token', () => {
     },
   );
 
-  test('two headers are as good as a wrong one, in any order and case', async () => {
+  test('two headers count as a wrong token, in any order and case', async () => {
     const { token } = client();
     const wrong = await exchangeRaw(
       api().url,
@@ -130,7 +130,7 @@ describe('the token', () => {
     }
   });
 
-  test('the scheme has any case', async () => {
+  test('the scheme may have any case', async () => {
     for (const scheme of ['bearer', 'BEARER', 'Bearer']) {
       const answer = await client().get('/tables', { authorization: `${scheme} ${client().token}` });
       expect(answer.status).toBe(200);
@@ -293,7 +293,7 @@ describe('malformed HTTP', () => {
     expect((await client().get('/tables')).text).toBe(before);
   });
 
-  test('what is well-formed by the byte is answered', async () => {
+  test('HTTP that is only just well-formed is answered', async () => {
     const answer = await exchangeRaw(
       api().url,
       `POST /tables?name=n HTTP/1.1\r\n${authorized(client().token)}${json}Transfer-Encoding: chunked\r\n\r\n5\r\n[{"a"\r\n4\r\n:1}]\r\n0\r\n\r\n`,

@@ -70,7 +70,7 @@ test('CSV and TSV have a header, and the cells as they are presented', async () 
   );
 });
 
-test('JSON and NDJSON have rows as pages have them', async () => {
+test('JSON and NDJSON have rows in the form of pages', async () => {
   const table = await makeTable();
   const { data } = (await client().get(table.path)).json;
   expect((await client().get(`/tables/${table.id}/export?format=json`)).json).toEqual(data);
@@ -202,7 +202,7 @@ test('timestamps of Parquet are adjusted to UTC if values of their column have z
   ]);
 });
 
-test('names of columns never meet those that the engine has for its own', async () => {
+test('names of columns never collide with names that the engine uses itself', async () => {
   const names = [
     'n',
     'N',
@@ -310,7 +310,7 @@ test('names of columns never meet those that the engine has for its own', async 
   }
 });
 
-test('columns of Parquet whose names differ by case only get numbers that no column has', async () => {
+test('if names of columns differ only by case, Parquet adds numbers to them that make new names', async () => {
   const table = await createTable(client(), [{ a: 1, A: 2, A_1: 3, ä: 4, Ä: 5 }], {
     a: 'number',
     A: 'number',
@@ -345,7 +345,7 @@ async function asWorkbook(
   return { bytes, csv: chunks.map(({ body }) => body.toString()).join('') };
 }
 
-test('a workbook has numbers, moments and truth values, and texts for what Excel has not', async () => {
+test('a workbook has numbers, moments and truth values, and texts for types that Excel lacks', async () => {
   const cells = [
     {
       text: '=1+1',
@@ -412,7 +412,7 @@ test('a workbook has numbers, moments and truth values, and texts for what Excel
   expect((await asWorkbook(none)).csv).toBe('$rowID,"=x"\n');
 });
 
-test('a workbook of many rows is whole, and one of more than a sheet holds is refused', async () => {
+test('a workbook of many rows is complete, and one with more rows than a sheet holds is refused', async () => {
   const table = await createTable(client(), [], { n: 'number', text: 'string' });
   const added: string[] = [];
   const add = async (count: number): Promise<void> => {
@@ -456,7 +456,7 @@ test('a text that no cell of a sheet can hold is refused before the first byte',
   );
 });
 
-test('CSV for Excel has no formulas, and any CSV has the delimiter that is asked for', async () => {
+test('CSV for Excel has no formulas, and any CSV has the requested delimiter', async () => {
   const texts = [
     '=1+1',
     '+cmd|x',
@@ -524,7 +524,7 @@ test('CSV for Excel has no formulas, and any CSV has the delimiter that is asked
   }
 });
 
-test('an export is one version, whole and in order, also where rows are changed while it is read', async () => {
+test('an export shows one version, complete and in order, even if rows are changed while it is read', async () => {
   // Some rows are long, so that slices have different sizes.
   const numbers = Array.from({ length: 20_000 }, (_, n) => ({
     n,
@@ -560,7 +560,7 @@ test('an export is one version, whole and in order, also where rows are changed 
   );
 });
 
-test('what cannot be exported is refused, and what is known is not sent again', async () => {
+test('an invalid export is refused, and a client that has the version gets 304', async () => {
   const table = await makeTable();
   const path = `/tables/${table.id}/export`;
   const outcomes: string[] = [];

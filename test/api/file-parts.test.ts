@@ -41,7 +41,7 @@ describe('of a file of 100 bytes', () => {
   });
 
   test.each(['bytes=100-', 'bytes=100-200', 'bytes=99999999999999999999999999-', 'bytes=-0'])(
-    '%s is no part',
+    'a file has no part %s',
     async (range) => {
       expect(await outcome(url, { range })).toBe('416 range_not_satisfiable');
       expect((await get(url, { range })).headers.get('content-range')).toBe('bytes */100');
@@ -68,7 +68,7 @@ describe('of a file of 100 bytes', () => {
     'lines=500-600',
     '1-2',
     'bytes=0-1,',
-  ])('%s is passed over', async (range) => {
+  ])('the range %s is ignored', async (range) => {
     const { status, headers, text: body } = await get(url, { range });
     expect([status, headers.get('content-range'), body]).toEqual([200, null, digits]);
   });
@@ -85,7 +85,7 @@ describe('of a file of 100 bytes', () => {
   });
 
   test.each(['other', '*', '"a", "b"', '"a', '2015-10-21', ''])(
-    'an If-Range of %j is refused, with and without a range, before it is known whether there is a file',
+    'an If-Range of %j is refused, with and without a range, even if there is no file',
     async (value) => {
       for (const place of [url, new URL('/files/AAAAAAAAAAAAAAAAAAAAAA/a.txt', url).href]) {
         for (const headers of [{ 'if-range': value }, { 'range': 'bytes=1-2', 'if-range': value }])
@@ -109,7 +109,7 @@ test.each([
   );
 });
 
-test('parts of a large file are the bytes in it', async () => {
+test('parts of a large file are its bytes at that place', async () => {
   const bytes = randomBytes(1_000_000);
   const { url: large } = await upload(client(), bytes);
   for (const [start, end] of [

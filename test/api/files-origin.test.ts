@@ -41,7 +41,7 @@ async function ask(host: string, path: string, method = 'GET'): Promise<Seen> {
   return seen;
 }
 
-test('the URL of a file is at that origin, and there alone it is served', async () => {
+test('the URL of a file is at that origin, and only that origin serves it', async () => {
   const contentType = 'text/javascript';
   const created = await postUpload(client(), { contentType, fileName: 'a b.js' });
   const { origin, pathname, search } = new URL(created.location);
@@ -65,7 +65,7 @@ test('the URL of a file is at that origin, and there alone it is served', async 
   expect((await ask(main, path.replace('a%20b.js', 'other.js'))).location).toBe(url.replace('a%20b.js', 'other.js'));
 });
 
-test('nothing else is at that origin', async () => {
+test('that origin serves nothing else', async () => {
   for (const path of [
     '/',
     '/docs',
@@ -90,7 +90,7 @@ test('nothing else is at that origin', async () => {
   expect(outcomeOf(await client().get('/tables'))).toBe('200');
 });
 
-test('the console may show what is there', async () => {
+test('the console may show files of that origin', async () => {
   const page = await fetch(`${api().url}/`);
   await page.text();
   expect(page.headers.get('content-security-policy')).toContain(

@@ -101,7 +101,7 @@ describe('a browser', () => {
 });
 
 describe('a cache', () => {
-  test('has another ETag for each file, which stays', async () => {
+  test('gets a different ETag for each file, and the same one each time', async () => {
     expect(etag).toBe(`"${new URL(url).pathname.split('/')[2]}"`);
     expect((await get(url)).headers.get('etag')).toBe(etag);
     const same = await upload(client(), digits);
@@ -125,7 +125,7 @@ describe('a cache', () => {
     if (expected === '304') expect(await outcome(url, { ...headers, range: 'bytes=0-1' })).toBe(expected);
   });
 
-  test('is told with 304 what it would be told with 200', async () => {
+  test('gets with 304 the same headers as with 200', async () => {
     const [first, again] = [await get(url), await get(url, { 'if-none-match': etag })];
     for (const name of [
       'etag',
@@ -139,7 +139,7 @@ describe('a cache', () => {
     expect([again.text, again.headers.has('content-length')]).toEqual(['', false]);
   });
 
-  test('asks wrongly for what is not there: that is 400', async () => {
+  test('gets 400 for a malformed header, even if there is no file', async () => {
     expect(await outcome(`/files/${newFileName()}/photo.png`, { 'if-none-match': 'x' })).toBe(
       '400 request_validation_error',
     );
@@ -147,7 +147,7 @@ describe('a cache', () => {
   });
 
   test.each(['gzip', 'br', 'zstd', 'gzip, deflate, br, zstd, *'])(
-    'that takes %s gets the bytes as they are',
+    'that accepts %s gets the bytes unchanged',
     async (encoding) => {
       const long = await upload(client(), digits.repeat(1000), { contentType: 'text/plain', fileName: 'digits.txt' });
       for (const file of [url, long.url]) {
@@ -159,7 +159,7 @@ describe('a cache', () => {
   );
 });
 
-test('HEAD says what GET does, without the bytes', async () => {
+test('HEAD returns the headers of GET, without the bytes', async () => {
   const [whole, head] = [await get(url), await get(url, { range: 'bytes=0-1' }, 'HEAD')];
   const ofConnection = new Set(['date', 'connection', 'keep-alive']);
   const told = ({ headers }: Exchange) => Object.fromEntries([...headers].filter(([name]) => !ofConnection.has(name)));
@@ -227,7 +227,7 @@ describe('there is no file', () => {
     expect(await outcome(`${new URL(url).pathname}%ff`)).toBe('400 request_validation_error');
   });
 
-  test('any more once it is removed', async () => {
+  test('after it is removed', async () => {
     const team = await api().createTeam();
     const { id: teamId, client: owner } = team;
     const expected = await recordUpload(operator().log, team, { sizeMax: 1000, lifeMs: 3_600_000, unclaimedLifeMs: 0 });
@@ -243,7 +243,7 @@ describe('there is no file', () => {
   });
 });
 
-test('a file that was withdrawn is 404, also for a cache that has it', async () => {
+test('a withdrawn file is 404, also for a cache that has it', async () => {
   const file = await upload(client(), 'bytes');
   const tag = (await get(file.url)).headers.get('etag')!;
   expect(await outcome(file.url, { 'if-none-match': tag })).toBe('304');
@@ -282,7 +282,7 @@ test('files of a suspended team are 402, also for a cache that has them', async 
   expect(await outcome(file.url)).toBe('200');
 });
 
-test('while the store is away a file is 503, and caches keep nothing of that', async () => {
+test('while the store cannot be reached, a file is 503, and caches do not keep that answer', async () => {
   const { filesFolder } = api();
   await rename(filesFolder, `${filesFolder}-away`);
   try {

@@ -57,7 +57,7 @@ test('what is not there', async () => {
   for (const [path, outcome] of cases) expect([path, outcomeOf(await client().get(path))]).toEqual([path, outcome]);
 });
 
-test("a row's ID is written in one way only", async () => {
+test('only one spelling of a row ID is valid', async () => {
   const table = await createTable(client(), [{ a: 1 }]);
   const id = table.rowIds[0]!;
   // 22 base64url digits carry 4 bits more than 16 bytes have.

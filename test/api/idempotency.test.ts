@@ -60,7 +60,7 @@ describe('the same key and request have the first answer', () => {
     expect((await client().rows(table.id)).length).toBeLessThanOrEqual(2 + many.length);
   });
 
-  test('a precondition that has passed since does not matter', async () => {
+  test('a repetition gets the first answer even if its precondition fails by now', async () => {
     const table = await createTable(client(), [{ a: 0 }]);
     const path = `${table.path}/${table.rowIds[0]}`;
     const headers = { 'if-match': `"${table.version}"`, 'idempotency-key': 'k-precondition' };
@@ -70,7 +70,7 @@ describe('the same key and request have the first answer', () => {
     expect((await client().get(path)).json.data.a).toBe(2);
   });
 
-  test('a repetition has the first answer, though the row is gone', async () => {
+  test('a repetition gets the first answer even if the row is gone', async () => {
     const table = await createTable(client(), [{ a: 0 }]);
     const path = `${table.path}/${table.rowIds[0]}`;
     const headers = { 'idempotency-key': 'k-gone' };
@@ -79,7 +79,7 @@ describe('the same key and request have the first answer', () => {
     expect(seen(await client().patch(path, { a: 1 }, headers))).toEqual(seen(first));
   });
 
-  test('a refusal is an answer, too', async () => {
+  test('a repetition gets the first answer even if that is a refusal', async () => {
     const table = await createTable(client(), [{ a: 0 }]);
     const headers = { 'idempotency-key': 'k-refusal' };
     const first = await client().post(table.path, [{ a: 'x' }], headers);
@@ -202,8 +202,8 @@ describe('the same key with another request is refused', () => {
   });
 });
 
-describe('independent are', () => {
-  test('other paths, methods and teams', async () => {
+describe('independent requests', () => {
+  test('have other paths, methods or teams under the same key', async () => {
     const table = await createTable(client(), [{ a: 0 }, { a: 0 }]);
     const [first, second] = table.rowIds.map((id) => `${table.path}/${id}`) as [string, string];
     const headers = { 'idempotency-key': 'shared' };
@@ -220,7 +220,7 @@ describe('independent are', () => {
     expect(answers.map(outcomeOf)).toEqual(['201', '200', '200', '200', malformed, '201', '201']);
   });
 
-  test('requests that were malformed: they are not recorded', async () => {
+  test('succeed after malformed requests under the same key, which are not recorded', async () => {
     const table = await createTable(client(), [{ a: 0 }]);
     const headers = { 'idempotency-key': 'k' };
     for (const body of ['', '[', '[1]', '[{"a":1,"a":2}]', '[{"a":1e400}]']) {

@@ -32,7 +32,7 @@ describe('an import', () => {
     expect(cellsOf(rows)).toEqual([...numbered(0, 125), ...numbered(0, 125), ...numbered(0, 125)]);
   });
 
-  test('has all of a chunk or all of the one that takes its place', async () => {
+  test('has either all rows of a chunk or all rows of its replacement', async () => {
     const stashId = await stashOf(client(), { 1: [{ v: 0 }, { v: 0 }], 2: [{ v: 0 }], 3: 'v\n0\n0\n0\n' });
     for (let round = 1; round <= 25; round += 1) {
       const rows = Array.from({ length: 1 + (round % 3) }, () => ({ v: round }));
@@ -55,7 +55,7 @@ describe('an import', () => {
     }
   });
 
-  test('has all rows or finds no stash while that is deleted', async () => {
+  test('has all rows of a stash that is deleted meanwhile, or finds no stash', async () => {
     const table = await createTable(client(), [], { n: 'number' });
     let rows = 0;
     for (let round = 0; round < 20; round += 1) {
@@ -75,7 +75,7 @@ describe('an import', () => {
     expect(await client().rows(table.id)).toHaveLength(rows);
   });
 
-  test('an import beside chunks of its stash has those that were answered before it', async () => {
+  test('an import that runs while chunks arrive has all chunks that were answered before it', async () => {
     const stashId = newStashId();
     const table = await createTable(client(), [], { n: 'number' });
     for (let round = 0; round < 8; round += 1) {

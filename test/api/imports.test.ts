@@ -59,7 +59,7 @@ describe.each(imports)('%s', (name, write, retainsBefore) => {
   const before = { n: -1 };
   const chunks = { 10: numbered(3, 250), 9: 'n\n2\n', 1: [{ n: 0 }, { $rowID: null, n: 1 }], 11: [] };
 
-  test('brings the rows in the order of their chunks, and answers with their IDs', async () => {
+  test('adds the rows in the order of their chunks, and answers with their IDs', async () => {
     const table = await createTable(client(), [before], { n: 'number' });
     const stashId = await stashOf(client(), chunks);
     for (const headers of [{}, permitted]) {
@@ -170,7 +170,7 @@ describe.each(imports)('%s', (name, write, retainsBefore) => {
     });
   });
 
-  test('drops what does not fit, or widens, as it is told', async () => {
+  test('drops or widens values that do not fit, as the request says', async () => {
     const chunks = { 1: [{ n: 1, o: true }], 2: 'n\nx\n', 3: [{ n: true }] };
     for (const [query, rows] of [
       ['?onSchemaError=dropColumns', [{ n: 1 }, {}, {}]],
@@ -184,7 +184,7 @@ describe.each(imports)('%s', (name, write, retainsBefore) => {
     }
   });
 
-  test('takes no stash that is not there', async () => {
+  test('refuses an unknown stash', async () => {
     const table = await createTable(client(), [before], { n: 'number' });
     const deleted = await stashOf(client(), { 1: numbered(0, 2) });
     expectStored(await client().delete(`/stashes/${deleted}`));
@@ -204,7 +204,7 @@ describe.each(imports)('%s', (name, write, retainsBefore) => {
     }
   });
 
-  test('takes an empty stash', async () => {
+  test('accepts an empty stash', async () => {
     const table = await createTable(client(), [before], { n: 'number' });
     const answer = await write(table, await stashOf(client(), { 1: [], 2: [] }));
     expect([answer.status < 300, answer.json.data.rowIDs]).toEqual([true, []]);
@@ -216,7 +216,7 @@ describe.each(imports)('%s', (name, write, retainsBefore) => {
 });
 
 describe('an import', () => {
-  test('needs the version that was seen', async () => {
+  test('is refused if the table has changed since the version in If-Match', async () => {
     const table = await createTable(client(), [{ n: 1 }]);
     const stashId = await stashOf(client(), { 1: [{ n: 2 }] });
     expect(outcomeOf(await client().post(table.path, [{ n: 3 }]))).toBe('201');
@@ -255,13 +255,13 @@ describe('an import', () => {
     });
   });
 
-  test('needs a table', async () => {
+  test('is refused if there is no such table', async () => {
     const stashId = await stashOf(client(), { 1: [{ n: 2 }] });
     const table: MadeTable = { id: unknownTableId, path: `/tables/${unknownTableId}/rows`, rowIds: [], version: 0n };
     for (const write of [add, overwrite]) expect(outcomeOf(await write(table, stashId))).toBe('404 table_not_found');
   });
 
-  test('may take a stash again, into one table and into others; changes and deletions in one show in no other', async () => {
+  test('can use a stash again, for the same table and for others; changes in one table do not show in another', async () => {
     const stashId = await stashOf(client(), { 1: numbered(0, 3), 2: numbered(3, 200) });
     const one = await createTable(client(), [], { n: 'number' });
     const other = await createTable(client(), [], { n: 'number' });
@@ -283,7 +283,7 @@ describe('an import', () => {
     expect(cellsOf(await client().rows(other.id))).toEqual([...all.slice(0, -1), { n: -2 }]);
   });
 
-  test('keeps the identities that rows of an overwrite come with', async () => {
+  test('keeps the row IDs in the rows of an overwrite', async () => {
     const table = await createTable(client(), numbered(0, 4), { n: 'number' });
     const [a, b, c, d] = table.rowIds;
     const stashId = await stashOf(client(), {
@@ -329,7 +329,7 @@ describe('an import', () => {
     expect((await client().get(`${table.path}/${a}`)).json.data).toEqual({ $rowID: a, n: 12 });
   });
 
-  test('names the chunk of an ID that the table never issued, or that comes twice', async () => {
+  test('names the chunk of a row ID that the table never issued, or that occurs twice', async () => {
     const table = await createTable(client(), numbered(0, 2), { n: 'number' });
     const other = await createTable(client(), [{ n: 1 }]);
     const [a] = table.rowIds;

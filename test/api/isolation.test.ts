@@ -119,7 +119,7 @@ describe("another team's", () => {
     });
   });
 
-  test('table is not deleted, and the answer is that to an unknown one', async () => {
+  test('table is not deleted, and the answer is the same as for an unknown one', async () => {
     for (const headers of [{}, { 'if-match': '"1"' }] as Record<string, string>[]) {
       await leavingUnchanged(theirs.client, foreign.path, async () => {
         const unknown = await mine.client.delete(`/tables/${unknownTableId}`, headers);
@@ -129,7 +129,7 @@ describe("another team's", () => {
     }
   });
 
-  test('continuation says nothing', async () => {
+  test('continuation is refused', async () => {
     const { continuation } = (await theirs.client.get(`${foreign.path}?limit=1`)).json;
     const [known, unknown] = await Promise.all([
       mine.client.get(`${foreign.path}?continuation=${continuation}`),
@@ -213,7 +213,7 @@ describe('a suspended team', () => {
     expect(outcomeOf(await request(team.client))).toBe(outcome);
   });
 
-  test('finds all as it was when it is resumed, and others never notice', async () => {
+  test('finds everything unchanged when it is resumed, and other teams never notice', async () => {
     const other = await api().createTeam();
     expect(outcomeOf(await other.client.post('/tables', { name: 'n', rows: [] }))).toBe('201');
     await team.resume();

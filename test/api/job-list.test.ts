@@ -49,7 +49,7 @@ test('a team without jobs has an empty list, which is not kept by caches', async
   expect([answer.text, answer.headers.get('cache-control')]).toEqual(['{"data":[]}', 'no-store']);
 });
 
-test('a job says what was asked for, when, of which table and stash, and what has become of it', async () => {
+test('a job shows the request, its time, its table and stash, and its state', async () => {
   const team = await api().createTeam();
   const client = only(team);
   const began = Date.now() - 1000;
@@ -92,7 +92,7 @@ test('a job says what was asked for, when, of which table and stash, and what ha
     expect([Date.parse(created) >= began, Date.parse(created) <= Date.now() + 1000]).toEqual([true, true]);
 });
 
-test('a job on a table that is not there, or of another team, is of no table', async () => {
+test('a job on a missing table, or on a table of another team, has no table', async () => {
   const team = await api().createTeam();
   const client = only(team);
   const theirs = await createTable((await api().createTeam()).client, []);
@@ -120,7 +120,7 @@ test('every process lists it', async () => {
   }
 });
 
-test('pages follow each other, newest first, whatever is begun meanwhile', async () => {
+test('pages continue each other, newest first, even if new jobs begin meanwhile', async () => {
   const team = await api().createTeam();
   const client = only(team);
   const ids = inOrder(await startJobs(client, 7));
@@ -139,7 +139,7 @@ test('pages follow each other, newest first, whatever is begun meanwhile', async
   expect([found, sizes]).toEqual([ids, [3, 3, 1]]);
 });
 
-test('nobody sees those of another team, and the token of an app only what tokens of that app asked for', async () => {
+test("no team sees jobs of another team, and the token of an app sees only jobs of that app's tokens", async () => {
   const team = await api().createTeam();
   const [ofShop, alsoOfShop, ofStore, reader] = await Promise.all([
     team.createToken({ appId: 'shop' }),
@@ -181,7 +181,7 @@ test.each<[string, (team: Team) => string]>([
   expect(outcomeOf(await team.client.get(`/jobs?${query(team)}`))).toBe(malformed);
 });
 
-test('jobs of more than seven days ago are forgotten, and not listed', async () => {
+test('jobs are forgotten after seven days, and no longer listed', async () => {
   const team = await api().createTeam();
   const client = only(team);
   const [old, young] = await startJobs(client, 2);

@@ -63,8 +63,8 @@ const writes: [string, (table: MadeTable, client: Client, headers: Record<string
 
 const idsIn = (data: { rowIDs: readonly string[] }): number => data.rowIDs.length;
 
-describe('a client that permits it', () => {
-  test.each(writes)('can %s, and ask for the job: its result is what others are answered', async (_, write) => {
+describe('a client that accepts a job', () => {
+  test.each(writes)('can %s, and the result of the job is the usual answer', async (_, write) => {
     const table = await createTable(client(), [{ a: 0 }]);
     const plain = await write(table, client(), {});
     const answer = await write(table, client(), permitted);
@@ -127,13 +127,13 @@ describe('a client that permits it', () => {
     });
   });
 
-  test('finds the place of the job in the answer, and when to ask', async () => {
+  test('gets the URL of the job, and when to ask', async () => {
     const answer = await client().post('/tables', { name: 'n', rows: [] }, permitted);
     expect(answer.headers.get('location')).toBe(`/jobs/${answer.json.data.jobID}`);
     expect(outcomeOf(await client().get(answer.headers.get('location')!))).toBe('200');
   });
 
-  test('is refused at once what is malformed, and nothing becomes of it', async () => {
+  test('gets a malformed request refused at once, without a job', async () => {
     const table = await createTable(client(), [{ a: 1 }]);
     await leavingUnchanged(client(), table.path, async () => {
       for (const body of ['', '[', '[1]', '[{"a":1,"a":2}]', '{"rows":[{"a":1}]', '{"x":1}']) {
@@ -146,7 +146,7 @@ describe('a client that permits it', () => {
     });
   });
 
-  test('is told of a large body that is broken at its end', async () => {
+  test('gets the error of a large body that is broken at its end', async () => {
     const table = await createTable(client(), [{ a: 1 }]);
     const rows = JSON.stringify(Array.from({ length: 25_000 }, (_, a) => ({ a })));
     await leavingUnchanged(client(), table.path, async () => {
@@ -154,13 +154,13 @@ describe('a client that permits it', () => {
     });
   });
 
-  test('permits nothing of a request that has no other answer', async () => {
+  test('gets the usual answer from a request that cannot become a job', async () => {
     const table = await createTable(client(), [{ a: 1 }]);
     expect(outcomeOf(await client().patch(`${table.path}/${table.rowIds[0]}`, { a: 2 }, permitted))).toBe('200');
     expect(outcomeOf(await client().delete(`${table.path}/${table.rowIds[0]}`, permitted))).toBe('200');
   });
 
-  test('sees the job of a suspended team fail', async () => {
+  test('sees the job fail if its team is suspended', async () => {
     const team = await api().createTeam();
     await team.suspend();
     const { json } = await team.client.post('/tables', { name: 'n', rows: [] }, permitted);
@@ -176,7 +176,7 @@ describe('the header x-service-asynchronous', () => {
   ];
 
   test.each(['', 'TRUE', 'True', '1', 'yes', 'true, true', 'true;', '"true"'])(
-    'is refused when it is %j',
+    'is refused if it is %j',
     async (value) => {
       const table = await createTable(client(), [{ a: 1 }]);
       await leavingUnchanged(client(), table.path, async () => {
@@ -193,7 +193,7 @@ describe('the header x-service-asynchronous', () => {
     },
   );
 
-  test('is not missed when it is false', async () => {
+  test('changes nothing if it is false', async () => {
     const table = await createTable(client(), [{ a: 1 }]);
     for (const [method, path] of requests(table)) {
       const answer = await client().send(path, {
@@ -207,7 +207,7 @@ describe('the header x-service-asynchronous', () => {
 });
 
 describe('with an Idempotency-Key', () => {
-  test('every try has a job of the one command', async () => {
+  test('every try gets a job of the same command', async () => {
     const table = await createTable(client(), [{ a: 0 }]);
     const headers = { ...permitted, 'idempotency-key': randomUUID() };
     const answers = await Promise.all(Array.from({ length: 5 }, () => client().post(table.path, [{ a: 1 }], headers)));
@@ -225,7 +225,7 @@ describe('with an Idempotency-Key', () => {
     expect(await client().rows(table.id)).toHaveLength(2);
   });
 
-  test('the job of another request under it has failed', async () => {
+  test('the job of a different request under the key fails', async () => {
     const table = await createTable(client(), [{ a: 0 }]);
     const headers = { ...permitted, 'idempotency-key': randomUUID() };
     const answers = [
@@ -249,7 +249,7 @@ describe('with an Idempotency-Key', () => {
     expect(await client().rows(table.id)).toHaveLength(2);
   });
 
-  test('a table is created with the ID that its first try gave it, so every try waits for that', async () => {
+  test('a table gets the ID of its first try, so every try waits for that outcome', async () => {
     const headers = { ...permitted, 'idempotency-key': randomUUID() };
     const body = { name: 'n', rows: [{ a: 1 }] };
     const answers = await Promise.all(Array.from({ length: 5 }, () => client().post('/tables', body, headers)));
@@ -274,7 +274,7 @@ describe('a job', () => {
     expect(known.partition).toBe(partitionOf(team.id, partitionCount));
   });
 
-  test('that was not seen yet is running, and later has failed', async () => {
+  test('without an outcome is running, and later has failed', async () => {
     const commandId = randomUUIDv7();
     expect(await statusOf({ commandId })).toBe('running');
     const lost = { commandId, notAfter: Date.now() - 2 * minute };
@@ -321,7 +321,7 @@ describe('a job', () => {
       expect(outcomeOf(await team.client.get(path))).toBe(noJob);
   });
 
-  test('is not found by another team, and says nothing', async () => {
+  test('is not found by another team, and reveals nothing to it', async () => {
     const answers = await Promise.all([idOf(), 'x'].map((id) => client().get(`/jobs/${id}`)));
     expect(answers.map(outcomeOf)).toEqual([noJob, noJob]);
     expect(answers[0]!.text).toBe(answers[1]!.text);
@@ -339,13 +339,13 @@ describe('a job', () => {
     expect(outcomeOf(await client().send(path, { method }))).toBe(outcome);
   });
 
-  test('asks for a token', async () => {
+  test('requires a token', async () => {
     const response = await fetch(`${api().url}/jobs/${idOf()}`);
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({ error: { type: 'request_error' } });
   });
 
-  test('moves nothing when it is asked for', async () => {
+  test('changes no version when it is read', async () => {
     const table = await createTable(team.client, [{ a: 1 }]);
     const state = await stateOf(team.client, table.path);
     for (let round = 0; round < 3; round += 1) await team.client.get(`/jobs/${idOf()}`);

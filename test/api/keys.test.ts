@@ -26,7 +26,7 @@ const people = (count: number, first = 0): { email: string }[] =>
 const messageOf = ({ json }: Answer): string => json.error.message;
 
 describe('a key', () => {
-  test('is shown with the schema, which another table can be created with', async () => {
+  test('is shown with the schema, and that schema can create another table', async () => {
     const { id } = await keyedTable([]);
     const { schema } = (await client().get(`/tables/${id}`)).json.data;
     expect(schema).toEqual({ ...schemaOf(types), key: ['email'] });
@@ -34,7 +34,7 @@ describe('a key', () => {
     expect(outcomeOf(copy)).toBe(twice);
   });
 
-  test('is declared for rows that agree with it, and removed', async () => {
+  test('is declared for rows with different keys, and removed', async () => {
     const table = await createTable(client(), [{ email: 'a' }, { email: 'b' }, { age: 1 }, { age: 1 }], types);
     const declared = await client().patch(`/tables/${table.id}`, { key: ['email'] });
     expect([outcomeOf(declared), declared.version! > table.version]).toEqual(['200', true]);
@@ -45,7 +45,43 @@ describe('a key', () => {
     expect((await client().get(`/tables/${table.id}`)).json.data.schema).toEqual(schemaOf(types));
   });
 
-  test('that is declared after another one was refused is looked for in its own columns', async () => {
+  test('is declared for many rows while others write: to another table of the partition, and to this one', async () => {
+    const other = await keyedTable([{ email: 'a' }]);
+    const table = await createTable(client(), people(20_000), types);
+    let isAnswered = false;
+    const declaring = client()
+      .patch(`/tables/${table.id}`, { key: ['email'] })
+      .finally(() => {
+        isAnswered = true;
+      });
+    let written = 0;
+    for (; !isAnswered; written += 1) {
+      const [row] = other.rowIds;
+      expect(outcomeOf(await client().patch(`${other.path}/${row}`, { age: written }))).toBe('200');
+      const added = { email: `added${written}@example.org` };
+      expect(outcomeOf(await client().post(table.path, [added]))).toBe('201');
+      expect(outcomeOf(await client().patch(`${table.path}/${table.rowIds[written]}`, { age: written }))).toBe('200');
+    }
+    expect(outcomeOf(await declaring)).toBe('200');
+    // If the declaration held the partition up, the first of them would be answered after it.
+    expect(written).toBeGreaterThan(2);
+    for (const email of ['0@example.org', '19999@example.org', 'added0@example.org', `added${written - 1}@example.org`])
+      expect(outcomeOf(await client().post(table.path, [{ email }]))).toBe(twice);
+    expect(outcomeOf(await client().post(table.path, [{ email: 'new' }]))).toBe('201');
+  });
+
+  test('is not declared for many rows of which two are equal', async () => {
+    const table = await createTable(client(), [...people(3000), { email: '5@example.org' }], types);
+    const refused = await client().patch(`/tables/${table.id}`, { key: ['email'] });
+    expect([outcomeOf(refused), messageOf(refused)]).toEqual([
+      twice,
+      `row ${table.rowIds[3000]}: row ${table.rowIds[5]} has the same key, "email" = "5@example.org"`,
+    ]);
+    const stale = await client().patch(`/tables/${table.id}`, { key: ['email'] }, { 'if-match': '"1"' });
+    expect(outcomeOf(stale)).toBe('412 precondition_failed');
+  });
+
+  test('is checked in its own columns, even after another declaration was refused', async () => {
     const table = await createTable(
       client(),
       [
@@ -66,7 +102,7 @@ describe('a key', () => {
     expect(outcomeOf(await client().post(table.path, [{ age: 2 }]))).toBe(twice);
   });
 
-  test('stays if a column of it is given the type that it has, and is refused with dryRun', async () => {
+  test('stays if one of its columns is given its present type, and cannot be declared with dryRun', async () => {
     const table = await keyedTable([{ email: 'a' }]);
     const path = `/tables/${table.id}`;
     const named = { columns: [{ id: 'email', displayName: 'E-mail', type: 'string' }] };
@@ -79,7 +115,7 @@ describe('a key', () => {
     );
   });
 
-  test('is refused if existing rows contradict it, and both rows are named', async () => {
+  test('is refused if two rows have the same values, and the message names both rows', async () => {
     const table = await createTable(
       client(),
       [{ email: 'a', age: 1 }, { email: 'b' }, { email: 'a', age: 1.0 }],
@@ -106,7 +142,7 @@ describe('a key', () => {
   });
 });
 
-describe('a write that would make two rows equal changes nothing', () => {
+describe('a write that would give two rows the same key changes nothing', () => {
   test.each<[string, (table: MadeTable) => Promise<Answer>]>([
     ['a row', ({ path }) => client().post(path, [{ email: 'new' }, { email: 'a' }])],
     ['a patch', ({ path, rowIds }) => client().patch(`${path}/${rowIds[1]}`, { email: 'a' })],
@@ -142,7 +178,7 @@ describe('a write that would make two rows equal changes nothing', () => {
   });
 });
 
-describe('what came by one way is known to the others', () => {
+describe('a key that one kind of write has taken is refused to all other kinds', () => {
   test.each<[string, (table: MadeTable) => Promise<Answer>]>([
     ['a row', ({ path }) => client().post(path, people(1))],
     ['a block', ({ path }) => client().post(path, people(500))],
@@ -165,7 +201,7 @@ describe('what came by one way is known to the others', () => {
   });
 });
 
-test('an overwrite keeps the IDs of rows, and refusals name those', async () => {
+test('an overwrite keeps the IDs of rows, and refusals name these IDs', async () => {
   const table = await keyedTable([{ email: 'a' }, { email: 'b' }]);
   const [a, b] = table.rowIds;
   await client().put(`/tables/${table.id}`, [
@@ -177,7 +213,7 @@ test('an overwrite keeps the IDs of rows, and refusals name those', async () => 
   expect(messageOf(await client().post(table.path, [{ email: 'a' }]))).toContain(`row ${a} has`);
 });
 
-test('the type of a column of the key stays, others are widened', async () => {
+test('the type of a key column stays, and other columns are widened', async () => {
   const table = await keyedTable([{ email: 'a', age: 1 }], ['age']);
   const path = `${table.path}?onSchemaError=updateSchema`;
   expect(outcomeOf(await client().post(path, [{ age: 'old' }]))).toBe('422 column_has_invalid_value');
@@ -225,7 +261,7 @@ test('each key is taken by only one of the writes that arrive together', async (
   );
 });
 
-describe('a filter by the key is a look-up', () => {
+describe('a filter by the key reads the rows by a look-up', () => {
   const isLookUp = ({ headers }: Answer): boolean => !headers.has('tablog-cache');
   const eq = (column: string, value: unknown): object => ({ column, op: 'eq', value });
 
@@ -258,7 +294,7 @@ describe('a filter by the key is a look-up', () => {
     expect([isLookUp(asked), cellsOf(asked.json.data)]).toEqual([false, cellsOf(found.json.data)]);
   });
 
-  test('finds rows as they are now: patched, widened, kept by an overwrite, and under another key', async () => {
+  test('finds rows as they are now: patched, widened, kept by an overwrite, or under a new key', async () => {
     const { id, path, rowIds } = await keyedTable([
       { email: 'a', age: 1 },
       { email: 'b', age: 2 },
@@ -277,14 +313,14 @@ describe('a filter by the key is a look-up', () => {
     expect(await find('email', 'b')).toEqual([]);
   });
 
-  test('has the errors that a filter has', async () => {
+  test('has the same errors as other filters', async () => {
     const { path } = await keyedTable([]);
     const wrong = encodeURIComponent(JSON.stringify(eq('nobody', 1)));
     expect(outcomeOf(await client().get(`${path}?filter=${wrong}`))).toBe('422 column_id_not_found');
   });
 });
 
-test('operations of a batch see the keys that the operations before them took and gave up', async () => {
+test('each operation of a batch sees the keys that earlier operations took and gave up', async () => {
   const { id, path, rowIds } = await keyedTable(
     [
       { email: 'a', age: 1 },

@@ -42,7 +42,7 @@ test.each([
   [250, 100, 3],
   [200, 100, 2],
   [101, 7, 15],
-])('%i rows, %i a page, are %i pages, each row once', async (count, limit, pageCount) => {
+])('%i rows in pages of %i are %i pages, with each row once', async (count, limit, pageCount) => {
   const table = await createTable(client(), numbered(count));
   const pages = await pagesOf(client(), table.path, limit);
   expect(pages).toHaveLength(pageCount);
@@ -98,7 +98,7 @@ describe('a page has at most', () => {
     }
   });
 
-  test('16 MiB, and one row at least', async () => {
+  test('16 MiB, but has one row at least', async () => {
     const text = 'é'.repeat(100_000);
     const table = await createTable(client(), [], { n: 'number', text: 'string' });
     for (let from = 0; from < 90; from += 45) {
@@ -116,7 +116,7 @@ describe('a page has at most', () => {
 });
 
 describe('a continuation', () => {
-  test('is good for its own table only, and as it was given', async () => {
+  test('works only for its own table, and only unchanged', async () => {
     const table = await createTable(client(), numbered(3));
     const other = await createTable(client(), numbered(3));
     const foreign = (await api().createTeam()).client;
@@ -136,7 +136,7 @@ describe('a continuation', () => {
     expect(await given(table.path, continuation.slice(0, -1))).toBe(malformed);
   });
 
-  test('may be used again, with another limit', async () => {
+  test('can be used again, with another limit', async () => {
     const table = await createTable(client(), numbered(10));
     const { continuation } = (await client().get(`${table.path}?limit=4`)).json;
     for (const limit of [1, 2, 6, 6]) {
@@ -145,7 +145,7 @@ describe('a continuation', () => {
     }
   });
 
-  test('sees what happens to rows that are not read yet', async () => {
+  test('shows changes of rows that were not read yet', async () => {
     const table = await createTable(client(), numbered(6));
     const { continuation } = (await client().get(`${table.path}?limit=2`)).json;
     await client().patch(`${table.path}/${table.rowIds[4]}`, { n: 40 });
@@ -158,7 +158,7 @@ describe('a continuation', () => {
     expect(page.version).toBe(added.version);
   });
 
-  test('ends in an empty page when all that was left has been deleted', async () => {
+  test('ends in an empty page if all remaining rows have been deleted', async () => {
     const table = await createTable(client(), numbered(4));
     const { continuation } = (await client().get(`${table.path}?limit=2`)).json;
     for (const id of table.rowIds.slice(2)) await client().delete(`${table.path}/${id}`);
@@ -167,7 +167,7 @@ describe('a continuation', () => {
   });
 });
 
-test('deleted stretches make no page empty', async () => {
+test('long runs of deleted rows make no page empty', async () => {
   const table = await createTable(client(), numbered(60));
   const ids = [...table.rowIds];
   for (const count of [200, 4, 150, 30]) {
@@ -192,7 +192,7 @@ test('a table whose rows are all deleted has one empty page', async () => {
   expect((await client().get(`${table.path}?limit=1`)).json).toEqual({ data: [] });
 });
 
-test('while others write, every row that stays is read exactly once', async () => {
+test('while others write, a reader gets every row that stays exactly once', async () => {
   const table = await createTable(client(), numbered(1_000));
   const reading = new AbortController();
   const writing = (async () => {

@@ -11,7 +11,7 @@ test('a team without tables has an empty list', async () => {
   expect((await alone.get('/tables')).text).toBe('{"data":[]}');
 });
 
-test('tables stand in order of creation, whatever their names and whatever happens to them', async () => {
+test('tables are listed in the order of their creation, whatever their names and later changes', async () => {
   const { client: alone } = await api().createTeam();
   const names = ['b', 'a', 'b', 'ä 😀 "quoted"', 'a'];
   const made: { id: string; name: string }[] = [];
@@ -23,7 +23,7 @@ test('tables stand in order of creation, whatever their names and whatever happe
   expect((await alone.get('/tables')).json.data).toEqual(made);
 });
 
-test('tables that are created in parallel are all there, in the order of their versions', async () => {
+test('if tables are created in parallel, all are listed, in the order of their versions', async () => {
   const { client: alone } = await api().createTeam();
   const made = await Promise.all(Array.from({ length: 30 }, () => createTable(alone, [])));
   const ids = made.toSorted((a, b) => Number(a.version - b.version)).map(({ id }) => id);
@@ -45,7 +45,7 @@ test.each(['name=x', 'a'])('?%s is refused', async (query) => {
   expect(outcomeOf(await client().get(`/tables?${query}`))).toBe('400 request_validation_error');
 });
 
-test('a table is listed once it is created, and never when it was refused', async () => {
+test('a table is listed once it is created, and never if its creation was refused', async () => {
   const { client: alone } = await api().createTeam();
   const columns = [{ id: 'a', type: 'number' }];
   expect(outcomeOf(await alone.post('/tables', { name: 'no', schema: { columns }, rows: [{ a: 'x' }] }))).toMatch(

@@ -83,7 +83,7 @@ describe('after some requests', () => {
     expect(grown('tablog_log_outcome_duration_seconds_sum')).toBeGreaterThan(0);
   });
 
-  test('nothing was refused, nothing failed, nothing has halted, all can be reached', () => {
+  test('no request was refused or failed, no partition has halted, and Postgres and the log can be reached', () => {
     expect(total(after, 'tablog_log_appends_refused_total')).toBe(0);
     expect(total(after, 'tablog_log_appends_failed_total')).toBe(0);
     expect(total(after, 'tablog_partition_halted')).toBe(0);
@@ -97,7 +97,7 @@ describe('after some requests', () => {
     }
   });
 
-  test('each partition is projected by one process that projects', () => {
+  test('each partition is projected by exactly one process', () => {
     if (deploymentKind === 'postgres') {
       expect(after.map(({ samples }) => sumOf(samples, 'tablog_partition_owned'))).toEqual([undefined]);
       return;
@@ -116,7 +116,7 @@ describe('after some requests', () => {
 });
 
 describe('deploy/', () => {
-  test('alerts and dashboard name no metric that is not exposed', async () => {
+  test('alerts and dashboard name only metrics that the service exposes', async () => {
     const texts = await Promise.all(api().processes.map(async ({ url }) => (await fetchChecked(url, '/metrics')).text));
     const exposed = new Set(
       texts.flatMap((text) =>
@@ -142,7 +142,7 @@ describe('deploy/', () => {
 describe('with a port of its own', () => {
   const { api: own } = useOwnApi({ METRICS_PORT: '0', LOG_LEVEL: 'info' });
 
-  test('/metrics is there and no longer among the routes of the service', async () => {
+  test('/metrics is on that port, and no longer among the routes of the service', async () => {
     const outputs = await own().outputs();
     for (const [at, { url }] of own().processes.entries()) {
       expect((await fetchChecked(url, '/metrics')).status).toBe(404);

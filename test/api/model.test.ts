@@ -378,7 +378,7 @@ function versionFor(match: string, own: bigint, table: bigint): bigint | null {
 }
 
 test(
-  'random sequences come out as in the model',
+  'random sequences of requests have the results of the model',
   async () => {
     const endAt = performance.now() + scale.modelMs;
     let sequences = 0;

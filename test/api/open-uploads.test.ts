@@ -19,7 +19,7 @@ beforeEach(async () => {
   team = await api().createTeam();
 });
 
-test('as many of several creations at once pass as may be open, for each team', async () => {
+test('exactly as many of several simultaneous creations succeed as may be open, for each team', async () => {
   const answers = await Promise.all(Array.from({ length: 10 }, () => create()));
   expect(answers.map(outcomeOf).toSorted()).toEqual([
     ...Array(openMax).fill('200'),
@@ -29,7 +29,7 @@ test('as many of several creations at once pass as may be open, for each team', 
   expect(outcomeOf(await create())).toBe(refused);
 });
 
-test('what is completed is open no more', async () => {
+test('a completed upload is no longer open', async () => {
   for (let files = 0; files < openMax + 2; files += 1) await upload(team.client, 'bytes');
   const created = await Promise.all(Array.from({ length: openMax }, () => postUpload(team.client)));
   expect(outcomeOf(await create())).toBe(refused);
@@ -39,7 +39,7 @@ test('what is completed is open no more', async () => {
   expect([outcomeOf(await create()), outcomeOf(await create())]).toEqual(['200', refused]);
 });
 
-test('a creation that is repeated under its key has its answer, and counts once', async () => {
+test('a repeated creation gets the first answer, and counts once', async () => {
   const key = { 'idempotency-key': 'the same' };
   for (let times = 0; times < openMax + 1; times += 1) expect(outcomeOf(await create(key))).toBe('200');
   expect([outcomeOf(await create()), outcomeOf(await create()), outcomeOf(await create())]).toEqual([
@@ -60,14 +60,14 @@ describe('what is given up is open no more:', () => {
     expect(outcomeOf(await create())).toBe(refused);
   });
 
-  test('what the plan has no room for', async () => {
+  test('an upload that exceeds the plan is withdrawn', async () => {
     await team.setPlan({ uploadBytesMax: 4 });
     for (const outcome of ['402 payment_required', '404 upload_not_found'])
       expect(outcomeOf(await complete(team.client, created))).toBe(outcome);
     expect([outcomeOf(await create()), outcomeOf(await create())]).toEqual(['200', refused]);
   });
 
-  test('what a suspended team was refused to complete stays open', async () => {
+  test('an upload stays open if its completion is refused to a suspended team', async () => {
     await team.suspend();
     expect(outcomeOf(await complete(team.client, created))).toBe('402 payment_required');
     await team.resume();

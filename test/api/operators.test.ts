@@ -60,7 +60,7 @@ async function linesOf(work: () => Promise<unknown>): Promise<unknown[]> {
 }
 
 describe('teams', () => {
-  test('one is made, shown, limited, suspended and resumed', async () => {
+  test('a team is created, shown, limited, suspended and resumed', async () => {
     const { client } = operator;
     const made = dataOf(await client.post('/admin/teams', { name: 'acme' }), 201);
     expect(made).toMatchObject({
@@ -100,7 +100,7 @@ describe('teams', () => {
     );
   });
 
-  test('are listed page by page, in the order in which they were made', async () => {
+  test('are listed page by page, in the order of their creation', async () => {
     const made = [];
     for (const name of ['one', 'two', 'two']) made.push(await newTeam(name));
     const seen: { id: string; name: string }[] = [];
@@ -129,7 +129,7 @@ describe('teams', () => {
     ['POST', '/resume', undefined],
     ['GET', '/tokens', undefined],
     ['POST', '/tokens', {}],
-  ])('%s of a team that there is not is 404 (%s)', async (method, rest, body) => {
+  ])('%s of an unknown team is 404 (%s)', async (method, rest, body) => {
     for (const id of [unknownTableId, 'x']) {
       expect(
         outcomeOf(await operator.client.send(`/admin/teams/${id}${rest}`, { method, ...(body && { body }) })),
@@ -152,7 +152,7 @@ describe('teams', () => {
     expect(outcomeOf(await operator.client.send(path, { method, body }))).toBe('400 request_validation_error');
   });
 
-  test('a refusal names the member as it was sent', async () => {
+  test('a refusal names the member of the request', async () => {
     const refused = await operator.client.post('/admin/tokens', { expires: '2000-01-31T00:00:00Z' });
     expect(refused.json.error.message).toBe('expires: that time has passed already');
   });
@@ -166,7 +166,7 @@ describe('tokens', () => {
     return { ...shown, created: moment, endsIn: token.slice(-6), revoked: false, lastUsed: mayBeUsed };
   }
 
-  test("a team's tokens are made, used, listed and revoked", async () => {
+  test("a team's tokens are created, used, listed and revoked", async () => {
     const { client } = operator;
     const id = await newTeam('tokens');
     const path = `/admin/teams/${id}/tokens`;
@@ -207,7 +207,7 @@ describe('tokens', () => {
     expect((await clientOf(limited.token).get('/tables')).status).toBe(200);
   });
 
-  test("operators' tokens are made, used, listed and revoked", async () => {
+  test("operators' tokens are created, used, listed and revoked", async () => {
     const { client } = operator;
     const made = dataOf(await client.post('/admin/tokens', { name: 'console', expires: '2999-01-31T00:00:00Z' }), 201);
     expect(made).toEqual({
@@ -227,7 +227,7 @@ describe('tokens', () => {
     expect((await client.get('/admin/teams')).status).toBe(200);
   });
 
-  test('that have expired, or that there are not, are refused like all wrong tokens', async () => {
+  test('that have expired or do not exist are refused like all wrong tokens', async () => {
     const expired = await api().createOperatorToken(0);
     for (const path of ['/admin/teams', '/tables'])
       expect(outcomeOf(await expired.client.get(path))).toBe('404 request_error');
@@ -235,7 +235,7 @@ describe('tokens', () => {
       expect(outcomeOf(await operator.client.delete(`/admin/tokens/${id}`))).toBe('404 token_not_found');
   });
 
-  test("a team's tokens are not for operators, and the other way round", async () => {
+  test('the token of a team does not open routes of operators, and the token of an operator opens no others', async () => {
     const team = await api().createTeam();
     for (const { client } of [
       team,
@@ -265,7 +265,7 @@ describe('tokens', () => {
   });
 });
 
-test('the partitions are shown by each process, and no team is in quarantine', async () => {
+test('each process shows all partitions, and no team is in quarantine', async () => {
   const team = await api().createTeam();
   await team.client.post('/tables', { name: 'n', rows: [{ a: 1 }] });
   const clients = api()
@@ -291,7 +291,7 @@ test('the partitions are shown by each process, and no team is in quarantine', a
   );
 });
 
-test('each change has one line in the audit log, with the token of the operator; what only shows has none', async () => {
+test('each change has one line in the audit log with the token of the operator, and a read has none', async () => {
   const { client } = operator;
   const who = { operatorTokenId: operator.id };
   let id = '';

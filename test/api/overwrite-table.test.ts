@@ -74,7 +74,7 @@ test.each<[string, unknown, string]>([
   }
 });
 
-test('an unknown table, and one of another team, are not there', async () => {
+test('an unknown table, and a table of another team, are not found', async () => {
   const { client: other } = await api().createTeam();
   const { id } = await createTable(other, [{ a: 1 }]);
   for (const tableId of [unknownTableId, id, 'x']) {
@@ -82,7 +82,7 @@ test('an unknown table, and one of another team, are not there', async () => {
   }
 });
 
-test('the version that was seen must be that of the table', async () => {
+test('the version in If-Match must be the present one of the table', async () => {
   const { id, path, version } = await createTable(client(), [{ a: 1 }]);
   await client().post(path, [{ a: 2 }]);
   await leavingUnchanged(client(), path, async () => {
@@ -93,7 +93,7 @@ test('the version that was seen must be that of the table', async () => {
   expect(outcomeOf(await overwrite(id, [], { 'if-match': `W/"${now}"` }))).toBe('200');
 });
 
-test('one of two overwrites at once that saw the same version is refused', async () => {
+test('one of two simultaneous overwrites with the same If-Match is refused', async () => {
   const { id, path, version } = await createTable(client(), [{ a: 0 }]);
   const answers = await Promise.all([1, 2, 3, 4].map((a) => overwrite(id, [{ a }], { 'if-match': `"${version}"` })));
   expect(answers.map(outcomeOf).toSorted()).toEqual([
@@ -106,7 +106,7 @@ test('one of two overwrites at once that saw the same version is refused', async
   expect((await client().head(path)).version).toBe(answers.find(({ status }) => status === 200)!.version);
 });
 
-test('readers see all of the old rows or all of the new', async () => {
+test('readers see either all old rows or all new ones', async () => {
   const { id, path } = await createTable(client(), numbered(300));
   let done = false;
   const writing = (async () => {
@@ -125,7 +125,7 @@ test('readers see all of the old rows or all of the new', async () => {
   expect(reads).toBeGreaterThan(0);
 });
 
-test('a continuation goes on in the rows, and under the schema, in which it began', async () => {
+test('a continuation stays with the rows and the schema with which it began', async () => {
   const { id, path } = await createTable(client(), [...numbered(150), { n: 'x' }]);
   const first = await client().get(`${path}?limit=100`);
   await overwrite(id, { schema: schemaOf({ m: 'boolean' }), rows: [{ m: true }] });
@@ -139,7 +139,7 @@ test('a continuation goes on in the rows, and under the schema, in which it bega
   expect(cellsOf(await client().rows(id))).toEqual([{ m: true }, { m: false }]);
 });
 
-test('an empty generation lets a continuation go on too', async () => {
+test('a continuation also survives an empty generation', async () => {
   const { id, path } = await createTable(client(), numbered(20));
   const first = await client().get(`${path}?limit=15`);
   await overwrite(id, []);
@@ -148,7 +148,7 @@ test('an empty generation lets a continuation go on too', async () => {
   expect(rest.json.data.map(({ n }: { n: number }) => n)).toEqual([15, 16, 17, 18, 19]);
 });
 
-test('the plan counts what the table holds afterwards', async () => {
+test('the plan counts the rows that the table has afterwards', async () => {
   const team = await api().createTeam();
   const { id, path } = await createTable(team.client, numbered(8));
   await team.setPlan({ rowsMax: 10 });
@@ -161,7 +161,7 @@ test('the plan counts what the table holds afterwards', async () => {
   expect(outcomeOf(await team.client.put(`/tables/${id}`, []))).toBe('402 payment_required');
 });
 
-test('a repeated request with its key has the first answer', async () => {
+test('a request that is repeated with its key gets the first answer', async () => {
   const { id } = await createTable(client(), [{ a: 1 }]);
   const rows = await client().rows(id);
   const body = [{ a: 2, $rowID: rows[0]!['$rowID'] }, { a: 3 }];
@@ -199,7 +199,7 @@ describe('a body of many blocks', () => {
     });
   });
 
-  test('that its client does not finish changes nothing', async () => {
+  test('changes nothing if its client does not finish it', async () => {
     const { id, path } = await createTable(client(), [{ n: 0, pad }]);
     await leavingUnchanged(client(), path, async () => {
       const { hostname, port } = new URL(client().url);
@@ -220,7 +220,7 @@ describe('a body of many blocks', () => {
 
 describe('row IDs', () => {
   /** As many rows as make several blocks, in another order, with another value each. */
-  test.each([3, 500, 40_000])('keep the identity of %d rows', async (count) => {
+  test.each([3, 500, 40_000])('identify %d rows again', async (count) => {
     const pad = 'x'.repeat(20);
     const { id, path, rowIds } = await createTable(
       client(),
@@ -269,7 +269,7 @@ describe('row IDs', () => {
     });
   });
 
-  test('that occur twice are refused, with the second row', async () => {
+  test('are refused if one occurs twice, and the message names the second row', async () => {
     const { id, path, rowIds } = await createTable(client(), numbered(3));
     await leavingUnchanged(client(), path, async () => {
       const answer = await overwrite(id, [
@@ -282,7 +282,7 @@ describe('row IDs', () => {
     });
   });
 
-  test("row IDs of places whose rows kept another are nobody's", async () => {
+  test('the ID of a place belongs to no row if the row there kept another ID', async () => {
     const { id, path, rowIds } = await createTable(client(), numbered(2));
     const fresh = (await overwrite(id, [{ n: 0 }, { n: 1 }])).json.data.rowIDs as string[];
     const kept = (await overwrite(id, [{ n: 0, $rowID: rowIds[0] }, { n: 1 }])).json.data.rowIDs as string[];

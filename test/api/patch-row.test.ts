@@ -95,7 +95,7 @@ test.each<[string, string, unknown]>([
   });
 });
 
-test('clearing what is empty moves no version', async () => {
+test('clearing an empty cell changes no version', async () => {
   const table = await createTable(client(), [{}], types);
   const answer = await client().patch(`${table.path}/${table.rowIds[0]}`, { a: null, d: null });
   expect(answer.version).toBe(table.version);
@@ -147,7 +147,7 @@ test('a row that would become too large is refused', async () => {
   });
 });
 
-test('patches of one row in parallel all take effect, and with If-Match only one does', async () => {
+test('parallel patches of one row all take effect, and with If-Match only one does', async () => {
   const table = await createTable(
     client(),
     [{}],
@@ -166,7 +166,7 @@ test('patches of one row in parallel all take effect, and with If-Match only one
   ]);
 });
 
-test('rows of large segments are patched and keep their place', async () => {
+test('rows of large segments keep their place when they are patched', async () => {
   const table = await createTable(
     client(),
     Array.from({ length: 500 }, (_, n) => ({ n, t: `t${n}` })),

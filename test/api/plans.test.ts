@@ -11,7 +11,7 @@ const fits = '201';
 const exceeds = '402 payment_required';
 
 describe('a plan', () => {
-  test('counts the rows of all tables, and refuses whole what would exceed it', async () => {
+  test('counts the rows of all tables, and refuses a write that exceeds it as a whole', async () => {
     const team = await api().createTeam();
     const { client } = team;
     await team.setPlan({ rowsMax: 5 });
@@ -46,7 +46,7 @@ describe('a plan', () => {
     expect(await add(second.path, 100)).toBe('201');
   });
 
-  test('is asked last', async () => {
+  test('is checked last', async () => {
     const team = await api().createTeam();
     const { client } = team;
     const table = await createTable(client, [{ a: 1 }], { a: 'number' });
@@ -60,7 +60,7 @@ describe('a plan', () => {
 describe('of writers in parallel', () => {
   const rowsOf = (count: number): object[] => Array.from({ length: count }, (_, a) => ({ a }));
 
-  test('exactly as many pass as there is room for', async () => {
+  test('exactly as many succeed as there is room for', async () => {
     const team = await api().createTeam();
     await team.setPlan({ rowsMax: 10 });
     const table = await createTable(team.client, [], { a: 'number' });
@@ -69,7 +69,7 @@ describe('of writers in parallel', () => {
     expect(await team.client.rows(table.id)).toHaveLength(10);
   });
 
-  test('whoever would exceed it is refused whole', async () => {
+  test('each one that would exceed the plan is refused as a whole', async () => {
     const team = await api().createTeam();
     await team.setPlan({ rowsMax: 11 });
     const table = await createTable(team.client, [], { a: 'number' });
@@ -78,7 +78,7 @@ describe('of writers in parallel', () => {
     expect(await team.client.rows(table.id)).toHaveLength(10);
   });
 
-  test('each that was refused would have exceeded it, in whatever way its rows came, to whichever table', async () => {
+  test('each refused write would have exceeded the plan, in whatever form its rows came, and to whichever table', async () => {
     const team = await api().createTeam();
     const { client } = team;
     const rowsMax = 700;
@@ -108,7 +108,7 @@ describe('of writers in parallel', () => {
     expect(await countRows(client)).toBe(used);
   });
 
-  test('a row that several delete makes room for one', async () => {
+  test('a row that several requests delete makes room for one row', async () => {
     const team = await api().createTeam();
     const table = await createTable(team.client, rowsOf(3));
     await team.setPlan({ rowsMax: 3 });

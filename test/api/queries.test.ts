@@ -59,7 +59,7 @@ test.each([
   ],
   [{ and: [] }, ['Ada', 'Grace', 'alan', 'Edsger']],
   [{ or: [] }, []],
-])('the filter %j gives the rows that meet it', async (filter, names) => {
+])('the filter %j returns the rows that meet it', async (filter, names) => {
   const { path, version } = await createTable(client(), people, types);
   const answer = await query(path, { filter, fields: 'name', count: 'exact' });
   expect(answer.json.data?.map(({ name }: { name: string }) => name)).toEqual(names);
@@ -128,7 +128,7 @@ test.each([
   expect([outcomeOf(answer), answer.json.error?.message]).toEqual([outcome, expect.stringContaining(message)]);
 });
 
-test('a query sees what was written before it, and its pages stay at their version', async () => {
+test('a query sees all earlier writes, and its pages stay at their version', async () => {
   const numbers = Array.from({ length: 10 }, (_, n) => ({ n }));
   const { path, rowIds } = await createTable(client(), numbers);
   const first = await query(path, { sort: '-n', limit: 4 });
@@ -191,7 +191,7 @@ test('rows are grouped and counted', async () => {
   ).toEqual([{ avg_amount: 21 }]);
 });
 
-test('times are one group if their moments are equal, and look different if not', async () => {
+test('times are one group exactly if their moments are equal, and each group looks different', async () => {
   const { path } = await createTable(
     client(),
     [{ t: '10:00' }, { t: '12:00+02:00' }, { t: '01:00+02:00' }, { t: '23:00' }, { t: '23:30-01:00' }, { t: '00:30' }],
@@ -212,7 +212,7 @@ test('times are one group if their moments are equal, and look different if not'
   }
 });
 
-test('an empty groupBy or aggregate is none', async () => {
+test('an empty groupBy or aggregate counts as absent', async () => {
   const { path } = await createTable(client(), people, types);
   const rows = (await ask(path, {})).json.data;
   expect((await ask(path, { groupBy: [], aggregate: [] })).json.data).toEqual(rows);
@@ -223,7 +223,7 @@ test('an empty groupBy or aggregate is none', async () => {
   ]);
 });
 
-test('a continuation of a query goes on with what it holds, and one of all rows has nothing beside it but a limit', async () => {
+test('a continuation of a query needs no other parameters, and a continuation of all rows accepts only a limit', async () => {
   const { path } = await createTable(client(), people, types);
   const {
     json: { continuation },
@@ -281,7 +281,7 @@ test.each<[string, string, unknown, string]>([
 });
 
 test.each(['json', 'duration', 'list'])(
-  '%s cannot be sorted or grouped by, and has no least value, but can be counted',
+  '%s cannot be sorted, grouped or compared for a minimum, but can be counted',
   async (column) => {
     const { path } = await createTable(client(), [{ text: 'a' }], wide);
     const refused = '400 request_validation_error';
@@ -323,7 +323,7 @@ test.each([
   expect([outcomeOf(answer), answer.json.error?.message]).toEqual([outcome, expect.stringContaining(message)]);
 });
 
-test('tokens for reading may ask, those of other teams and apps may not', async () => {
+test('read-only tokens may query, and tokens of other teams and apps may not', async () => {
   const team = await api().createTeam();
   const { path } = await createTable(team.client, people, types);
   const [reader, ofApp] = await Promise.all([
@@ -340,7 +340,7 @@ test('tokens for reading may ask, those of other teams and apps may not', async 
   expect(outcomeOf(await of(reader.client))).toBe('402 payment_required');
 });
 
-test('changes that come in several parts are all seen', async () => {
+test('a query sees all changes of a request in several parts', async () => {
   // A row this long makes a part of eight changes.
   const rows = [...Array.from({ length: 40 }, (_, n) => ({ n, text: '' })), { n: 40, text: 'x'.repeat(260_000) }];
   const { path, rowIds } = await createTable(client(), rows, { n: 'number', text: 'string' });
@@ -358,7 +358,7 @@ test('changes that come in several parts are all seen', async () => {
   ]);
 });
 
-test('a continuation of a table that was deleted, is refused as a page is', async () => {
+test('a continuation of a deleted table is refused like a page', async () => {
   const { id, path } = await createTable(client(), people, types);
   const { continuation } = (await query(path, { sort: 'name', limit: 1 })).json;
   expect(outcomeOf(await query(path, { continuation }))).toBe('200');
@@ -366,7 +366,7 @@ test('a continuation of a table that was deleted, is refused as a page is', asyn
   expect(outcomeOf(await query(path, { continuation }))).toBe('404 table_not_found');
 });
 
-test('rows are looked up by their IDs without a copy of the table', async () => {
+test('a look-up of rows by their IDs needs no copy of the table', async () => {
   const { id, path, rowIds } = await createTable(
     client(),
     Array.from({ length: 100 }, (_, n) => ({ n })),

@@ -72,7 +72,7 @@ describe.each<
 ])('%s', (_name, one, free, success, plan, noun) => {
   const refused = '400 limit_exceeded';
 
-  test('as many requests at once pass as there is room for, for each team', async () => {
+  test('exactly as many of several simultaneous requests succeed as there is room for, for each team', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, (_, at) => one(`n${at}`)));
     expect(answers.map(outcomeOf).toSorted()).toEqual(
       [...Array(3).fill(success), ...Array(5).fill(refused)].toSorted(),
@@ -83,14 +83,14 @@ describe.each<
     expect(outcomeOf(await one('n'))).toBe(success);
   });
 
-  test('what is deleted makes room for one, however often it is deleted', async () => {
+  test('a deletion makes room for one, however often it is sent', async () => {
     for (const name of ['a', 'b', 'c']) await one(name);
     expect(outcomeOf(await one('d'))).toBe(refused);
     await free('b');
     expect([outcomeOf(await one('e')), outcomeOf(await one('f'))]).toEqual([success, refused]);
   });
 
-  test('a plan allows more than the setting, or less, until it says nothing', async () => {
+  test('a plan allows more or less than the setting, until it sets no limit', async () => {
     await team.setPlan(plan(4));
     for (const name of ['a', 'b', 'c', 'd']) expect(outcomeOf(await one(name))).toBe(success);
     const answer = await one('e');
@@ -103,7 +103,7 @@ describe.each<
   });
 });
 
-test('a stash that is there takes chunks, though there is no room for another', async () => {
+test('an existing stash accepts chunks even if there is no room for another stash', async () => {
   for (const name of ['a', 'b', 'c']) await team.client.put(`/stashes/${name}/1`, [{ a: 1 }]);
   expect(outcomeOf(await team.client.put('/stashes/a/2', [{ a: 1 }]))).toBe('200');
 });
@@ -111,7 +111,7 @@ test('a stash that is there takes chunks, though there is no room for another', 
 describe('bytes of open uploads', () => {
   const create = (): Promise<Answer> => team.client.post('/apps/shop/uploads', picture);
 
-  test('each upload counts with what may arrive, until it is completed', async () => {
+  test('each upload counts with its maximum size until it is completed', async () => {
     const first = await postUpload(team.client);
     for (let others = 0; others < 2; others += 1) await postUpload(team.client);
     const answer = await create();
@@ -122,7 +122,7 @@ describe('bytes of open uploads', () => {
     expect([outcomeOf(await create()), outcomeOf(await create())]).toEqual(['200', '400 limit_exceeded']);
   });
 
-  test('a plan overrides the setting, of open uploads too', async () => {
+  test('a plan overrides the setting, also for open uploads', async () => {
     await team.setPlan({ openUploadBytesMax: 4 * uploadSize });
     for (let uploads = 0; uploads < 4; uploads += 1) expect(outcomeOf(await create())).toBe('200');
     expect(messageOf(await create())).toBe("the team's plan allows 4000 bytes of open uploads and 4000 are in use");
@@ -144,7 +144,7 @@ describe('open bodies', () => {
     await operator().log.append(partitionOf(team.id, operator().log.partitions), event);
   }
 
-  test('bodies that are left open count, and bodies that arrive do not', async () => {
+  test('incomplete bodies count, and bodies that are still arriving do not', async () => {
     for (let arrived = 0; arrived < 2; arrived += 1) expect(outcomeOf(await create())).toBe('201');
     expect(await openBodies()).toBe(0);
     for (let left = 1; left <= 3; left += 1) {
@@ -206,7 +206,7 @@ describe('bytes of the log in a day', () => {
     return { answer: answer!, added };
   }
 
-  test('a team that has used up what the setting allows reads, but writes no more', async () => {
+  test('a team that has used up the setting can read, but no longer write', async () => {
     const { path, rowIds } = await createTable(team.client, [{ a: 'x' }]);
     const retried = (value: string): Promise<Answer> =>
       team.client.send(`${path}/${rowIds[0]}`, {
@@ -245,7 +245,7 @@ describe('bytes of the log in a day', () => {
     expect(outcomeOf(await team.client.post('/tables', { name: 'of another team', rows: [] }))).toBe('201');
   });
 
-  test('a plan allows less or more, until it says nothing', async () => {
+  test('a plan allows less or more, until it sets no limit', async () => {
     const { path } = await createTable(team.client, [{ a: 'x' }]);
     await team.setPlan({ logBytesPerDayMax: 10 });
     const { answer } = await addUntil(path, '402 payment_required');
@@ -260,7 +260,7 @@ describe('bytes of the log in a day', () => {
     expect(messageOf((await addUntil(path, '400 limit_exceeded')).answer)).toMatch(refused);
   });
 
-  test('the counts of processes add up, and a new day begins with none', async () => {
+  test('the counts of all processes add up, and a new day begins at 0', async () => {
     let now = Date.UTC(2001, 0, 1);
     const { pool } = operator().database;
     const open = (): LogBytes =>
@@ -309,7 +309,7 @@ describe('the share of a disk in a day', () => {
       lookAtDisks: async () => [{ hasTables: true, hasFiles: true, left: rooms.left }],
     });
 
-  test('a team takes no more than is left, whichever process it asks, also after a restart, and stops no other team', async () => {
+  test('a team takes no more than is left, through any process and after a restart, and stops no other team', async () => {
     const other = await api().createTeam();
     rooms.left = 1000;
     const [one, two] = [open(), open()];
@@ -344,7 +344,7 @@ describe('the share of a disk in a day', () => {
   });
 });
 
-test('/metrics counts refusals, and what teams use', async () => {
+test('/metrics shows refusals and the use of quotas', async () => {
   const scrape = async () => {
     const texts = await Promise.all(api().processes.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
     return texts.map(parseMetrics);

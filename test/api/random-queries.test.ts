@@ -173,7 +173,7 @@ const sample = fc.dictionary(fc.constantFrom('a', 'A', 'b', '__proto__x', 'with 
 });
 
 test(
-  'random queries',
+  'random queries have the results of the model',
   async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -44,7 +44,7 @@ describe('in a window that does not end', () => {
     expect(await refusedBy(file.api().url, 'requests')).toBe(0);
   });
 
-  test('exactly as many requests at once get through as are left', async () => {
+  test('exactly as many of several simultaneous requests succeed as are left', async () => {
     client = await newTeam(file);
     const answers = await Promise.all(Array.from({ length: 35 }, () => client.get('/tables')));
     const outcomes = answers.map(outcomeOf).toSorted();
@@ -61,7 +61,7 @@ describe('in a window that does not end', () => {
     expect(await refusedBy(client.url, 'requests')).toBeGreaterThanOrEqual(15);
   });
 
-  test('a team that has used up its requests is refused everything but what is public, and others nothing', async () => {
+  test('a team that has used up its requests can use only public paths, and other teams are not affected', async () => {
     client = await newTeam(file);
     await Promise.all(rows(20).map(() => client.get('/tables')));
     const path = `/tables/${unknownTableId}`;
@@ -83,7 +83,7 @@ describe('in a window that does not end', () => {
     expect(outcomeOf(await (await newTeam(file)).get('/tables'))).toBe('200');
   });
 
-  test('every answer says what is left, whatever it is', async () => {
+  test('every answer shows what is left, whatever its status', async () => {
     client = await newTeam(file);
     const created = await client.post('/tables', {
       name: 'x',
@@ -112,7 +112,7 @@ describe('in a window that does not end', () => {
     );
   });
 
-  test('a write of more rows than are left is refused whole, and one that fits is not', async () => {
+  test('a write of more rows than are left is refused as a whole, and a smaller one is accepted', async () => {
     client = await newTeam(file);
     const before = await refusedBy(client.url, 'rows');
     const table = await createTable(client, rows(9000));
@@ -135,7 +135,7 @@ describe('in a window that does not end', () => {
     expect(await refusedBy(client.url, 'rows')).toBe(before + 7);
   });
 
-  test('exactly as many rows get through as there are in writes at once', async () => {
+  test('simultaneous writes add exactly as many rows as are left', async () => {
     client = await newTeam(file);
     const table = await createTable(client, [], { n: 'number' });
     const answers = await Promise.all(rows(10).map(() => client.post(table.path, rows(2500))));
@@ -146,7 +146,7 @@ describe('in a window that does not end', () => {
     expect(await client.rows(table.id)).toHaveLength(10_000);
   });
 
-  test('a first write may be larger than the limit, in one block or in many', async () => {
+  test('the first write in a window may exceed the limit, in one block or in many', async () => {
     client = await newTeam(file);
     const first = await client.post('/tables', { name: 'large', rows: rows(50_000) });
     expect([outcomeOf(first), leftOf(first)['rows']]).toEqual(['201', 0]);
@@ -156,7 +156,7 @@ describe('in a window that does not end', () => {
     expect(Number(next.headers.get('retry-after'))).toBeGreaterThan(4 * 86_400);
   });
 
-  test('a large body is refused with its first block, or comes to its end', async () => {
+  test('a large body is refused at its first block, or accepted to its end', async () => {
     client = await newTeam(file);
     const table = await createTable(client, rows(2000));
     const begun = await client.post(table.path, rows(30_000));
@@ -169,7 +169,7 @@ describe('in a window that does not end', () => {
     expect(await client.rows(other.id)).toHaveLength(2001);
   });
 
-  test('rows of a stash count when they come, and not when they are imported', async () => {
+  test('rows of a stash count when they arrive, and not when they are imported', async () => {
     client = await newTeam(file);
     const stashId = newStashId();
     const stored = await client.put(`/stashes/${stashId}/1`, rows(12_000));
@@ -187,7 +187,7 @@ describe('in a window that does not end', () => {
 describe('when a window has ended', () => {
   const file = useOwnApi({ RATE_LIMIT_REQUESTS: '3', RATE_LIMIT_ROWS: '5', RATE_LIMIT_WINDOW_MS: '1000' });
 
-  test('requests and rows are let in again, as many as before', async () => {
+  test('as many requests and rows are accepted again as before', async () => {
     const client = await newTeam(file);
     /** Until a write is refused, and until it is let in again. */
     for (const outcome of [limited, '201', limited, '201']) {
@@ -198,7 +198,7 @@ describe('when a window has ended', () => {
     }
   });
 
-  test('a write that is larger than the limit waits for one of its own', async () => {
+  test('a write larger than the limit needs a window in which nothing was written', async () => {
     const client = await newTeam(file);
     expect(outcomeOf(await client.post('/tables', { name: 'x', rows: rows(1) }))).toBe('201');
     await sleepUntil(
@@ -213,7 +213,7 @@ describe('of bytes and imports', () => {
   /** JSON of this many bytes, with one row. */
   const bodyOf = (bytes: number): string => `[{"a":"${'x'.repeat(bytes - 10)}"}]`;
 
-  test('bytes count as they arrive, compressed or not, whatever becomes of the request', async () => {
+  test('bytes count as they arrive, compressed or not, whatever the outcome of the request', async () => {
     const client = await newTeam(file);
     const table = await createTable(client, [], { a: 'string' });
     const before = leftOf(await client.get(table.path))['bytes'] as number;
@@ -234,7 +234,7 @@ describe('of bytes and imports', () => {
     expect(answers.map(([answer]) => leftOf(answer)['bytes'])).toEqual(answers.map(([, , bytes]) => (left -= bytes)));
   });
 
-  test('a body of more bytes than are left is refused whole, and so are the bytes of a file', async () => {
+  test('a body of more bytes than are left is refused as a whole, also the bytes of a file', async () => {
     const client = await newTeam(file);
     const created = await postUpload(client);
     const table = await createTable(client, [], { a: 'string' });
@@ -262,7 +262,7 @@ describe('of bytes and imports', () => {
     return Promise.all((await readdir(folder)).map(async (name) => (await stat(join(folder, name))).size));
   }
 
-  test('a body that has begun comes to its end, and takes what others would have had', async () => {
+  test('a body that has begun is accepted to its end, and uses up later bytes', async () => {
     const client = await newTeam(file);
     const created = await postUpload(client);
     expect(

@@ -68,7 +68,7 @@ test.each([
   ['movies.json', { 'Title': 'string', 'US Gross': 'number', 'Release Date': 'string', 'IMDB Rating': 'number' }],
   ['cars.json', { Name: 'string', Miles_per_Gallon: 'number', Year: 'date' }],
   ['flights-20k.json', { date: 'string', delay: 'number', origin: 'string' }],
-])('%s, as it is published', async (file, types) => {
+])('%s is loaded as it is published', async (file, types) => {
   const text = await read(file);
   const parsed = parseRows(text);
   expect(Object.fromEntries(inferTypes(parsed.rows))).toMatchObject(types);
@@ -78,7 +78,7 @@ test.each([
   await expectLoaded(created.json.data.tableID, expected(parsed));
 });
 
-test('movies.json in small writes that widen the columns as they come', async () => {
+test('movies.json is loaded in small writes that widen the columns', async () => {
   const parsed = parseRows(await read('movies.json'));
   const created = await client().post('/tables', { name: 'movies', rows: [] });
   for (let from = 0; from < parsed.rows.length; from += 97) {
@@ -89,7 +89,7 @@ test('movies.json in small writes that widen the columns as they come', async ()
   await expectLoaded(created.json.data.tableID, expected(parsed));
 });
 
-test('zipcodes.csv as JSON: codes stay texts, with their zeros', async () => {
+test('the codes of zipcodes.csv as JSON stay texts, with their zeros', async () => {
   const { data } = Papa.parse<Record<string, string>>(await read('zipcodes.csv'), {
     header: true,
     skipEmptyLines: true,

@@ -97,7 +97,7 @@ const refusals: readonly [
 ];
 
 test.each(refusals)(
-  '%s: nothing is in the log, what is malformed is refused first, and under a key the refusal is recorded',
+  '%s: the log stays empty, a malformed body is refused as malformed, and a key records the refusal',
   async (_name, outcome, message, arrange, send) => {
     await arrange();
     const before = await recorded();
@@ -200,7 +200,7 @@ describe.each(badBodies)('%s', (name, body, headers, own, ownMessage) => {
     expect(outcomeOf(await send(body, key))).toBe(outcome);
   });
 
-  test('is refused alone, and nothing is in the log', async () => {
+  test('is refused if it is the only mistake, and the log stays empty', async () => {
     const before = await recorded();
     const requests = [
       add(body, headers),
@@ -214,7 +214,7 @@ describe.each(badBodies)('%s', (name, body, headers, own, ownMessage) => {
     expect(await recorded()).toHaveLength(before.length);
   });
 
-  test('has one outcome under a key, which is for no other request', async () => {
+  test('has one outcome under a key, which is not that of another request', async () => {
     const key = { ...headers, 'idempotency-key': randomUUID() };
     const answers = [await add(body, key), await add(body, key)];
     expect(answers.map(({ status, text }) => [status, text])).toEqual([
@@ -371,7 +371,7 @@ test.each<[string, object[], string, string]>([
   for (const answer of answers) expect([outcomeOf(answer), answer.json.error.message]).toEqual([outcome, message]);
 });
 
-test('a refusal that is recorded under a key stays, though the reason has gone', async () => {
+test('a recorded refusal stays, even if its reason is gone', async () => {
   await team.suspend();
   const key = { 'idempotency-key': randomUUID() };
   expect(outcomeOf(await add(bodies['one block'], key))).toBe('402 payment_required');
@@ -381,7 +381,7 @@ test('a refusal that is recorded under a key stays, though the reason has gone',
   expect(await stateOf(team.client, table.path)).toEqual(state);
 });
 
-test('what took effect under a key is answered again, though the state now refuses it', async () => {
+test('a repeated write gets its first answer, even if the state would refuse it now', async () => {
   const key = { 'idempotency-key': randomUUID() };
   const asked = (): Promise<Answer> => add(bodies['several blocks'], { ...key, 'if-match': `"${table.version}"` });
   const first = await asked();
@@ -389,7 +389,7 @@ test('what took effect under a key is answered again, though the state now refus
   expect(await asked()).toMatchObject({ status: 201, text: first.text, version: first.version });
 });
 
-test('a chunk that replaces another one may be sent though the stash is full, and may not bring too many rows', async () => {
+test('a replacing chunk is accepted in a full stash, unless it brings too many rows', async () => {
   const put: Send = (body) => team.client.put('/stashes/a/1', body);
   expect([outcomeOf(await put(rows(4000, 'x'))), outcomeOf(await put(rows(4000, 'y')))]).toEqual(['200', '200']);
   const before = await recorded();
@@ -485,7 +485,7 @@ describe('a large patch', () => {
     }
   });
 
-  test('that took effect under a key is answered again, though the version has passed', async () => {
+  test('that took effect under a key gets its first answer, even if the version has passed', async () => {
     const asked = (): Promise<Answer> =>
       team.client.send(`${table.path}/${table.rowIds[0]}`, {
         method: 'PATCH',

@@ -50,7 +50,7 @@ test('a page', async () => {
 test.each([
   ['', all.slice(1)],
   ['&sort=-age', [1, 2, 0, 3].map((row) => all[row + 1]!)],
-])('pages go on where the headers say, with limit=3%s', async (query, lines) => {
+])('pages continue by their headers, with limit=3%s', async (query, lines) => {
   const made = await table();
   const first = await client().get(`${made.path}?limit=3${query}`, csv);
   const next = first.headers.get('tablog-continuation')!;
@@ -103,7 +103,7 @@ test('a replaced generation keeps its columns', async () => {
   expect(second.text).toMatch(/^\$rowID,a\n[\w-]{22},2\n$/);
 });
 
-test('what is exported so can overwrite the table, and rows keep their IDs', async () => {
+test('an export in this form can overwrite the table, and its rows keep their IDs', async () => {
   const made = await table();
   const { text } = await client().get(made.path, csv);
   const path = made.path.replace(/\/rows$/, '');

@@ -74,7 +74,7 @@ describe('updateSchema widens every type to its least upper bound', () => {
     }
   });
 
-  test('step by step: what was read once is widened from there', async () => {
+  test('types are widened step by step, each time from the present type', async () => {
     const table = await createTable(client(), [{ c: 1 }], { c: 'number' });
     const steps: [Json, Json[]][] = [
       [true, ['1', 'true']],
@@ -89,7 +89,7 @@ describe('updateSchema widens every type to its least upper bound', () => {
     }
   });
 
-  test('the same by patches, and in rows of large segments', async () => {
+  test('types are widened by patches, and in rows of large segments', async () => {
     const table = await createTable(
       client(),
       Array.from({ length: 300 }, (_, c) => ({ c, d: c })),
@@ -115,7 +115,7 @@ describe('updateSchema widens every type to its least upper bound', () => {
     expect((await client().get(table.path)).text).toMatch(/"a":3,"z":false,"y":2,"x":"t"/);
   });
 
-  test('a mismatch with abort leaves nothing, not even a wider column', async () => {
+  test('a mismatch under abort changes nothing, not even the type of a column', async () => {
     const table = await createTable(client(), [{ a: 1 }]);
     await leavingUnchanged(client(), table.path, async () => {
       const answer = await client().post(
@@ -156,7 +156,7 @@ describe('a number in a string column reads as its token as written', () => {
     }
   });
 
-  test('a patch to the same text in other digits is a change, to the same digits none', async () => {
+  test('a patch to the same number with other digits is a change, and with the same digits it is none', async () => {
     const table = await createTable(client(), [{ c: 'x' }]);
     const path = `${table.path}/${table.rowIds[0]}`;
     const first = await client().patch(path, '{"c":4.20}');
@@ -187,7 +187,7 @@ describe('dropColumns drops the offending cells and keeps the rest', () => {
     expect(cellsOf(await client().rows(table.id))).toEqual(Array.from({ length: 201 }, () => cells));
   });
 
-  test('for good: a later widening does not bring them back', async () => {
+  test('a later widening does not bring the dropped cells back', async () => {
     const table = await createTable(client(), [], { a: 'number', b: 'number' });
     await client().post(
       `${table.path}?onSchemaError=dropColumns`,
@@ -223,7 +223,7 @@ describe('abort names the first offending cell', () => {
   });
 });
 
-test('refusals are tried in order', async () => {
+test('refusals are checked in order', async () => {
   const team = await api().createTeam();
   const table = await createTable(team.client, [{ a: 1 }], { a: 'number' });
   await team.setPlan({ rowsMax: 1 });

@@ -13,7 +13,7 @@ import { postUpload, sendBytes } from '../support/uploads.ts';
 const { api } = useOwnApi({ ASYNC_WAIT_MS: '0' });
 const operator = useOperator({ api });
 
-test('what a removed key signed is refused by every process, and what the next one signs is good', async () => {
+test('every process refuses what a removed key signed, and accepts what the next key signs', async () => {
   const { client } = await api().createTeam();
   const { token } = client;
   const accepted = await client.post('/tables', { name: 'n', rows: [] }, { 'x-service-asynchronous': 'true' });

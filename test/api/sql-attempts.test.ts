@@ -174,7 +174,7 @@ const attempts = [
   'SELECT * FROM temp.main.cars',
 ];
 
-test.each(attempts.map((sql) => [sql]))('SQL that attempts more than it may is refused: %j', async (sql) => {
+test.each(attempts.map((sql) => [sql]))('SQL that is not allowed is refused: %j', async (sql) => {
   const answer = await ask(sql);
   expect(outcomeOf(answer)).toBe('400 query_invalid');
   // Nothing of the text that runs.

@@ -358,7 +358,7 @@ test.each([
   'SELECT range AS n FROM t, range(14000) ORDER BY max(long) OVER (ORDER BY range)',
   "SELECT range AS n FROM t, range(14000) QUALIFY max(long) OVER (ORDER BY range) = 'a'",
   'SELECT max(m) FROM (SELECT max(long) OVER (ORDER BY range) AS m FROM t, range(14000) WHERE range > 1)',
-])('%s is too much for its bound, or for the memory that earlier queries have left', async (sql) => {
+])('%s exceeds its bound, or the memory that earlier queries have left', async (sql) => {
   const crashes = await crashesOfEngine();
   const answer = await ask(sql);
   expect([outcomeOf(answer), answer.json.error?.message]).toEqual([
@@ -368,7 +368,7 @@ test.each([
   expect(await crashesOfEngine()).toBe(crashes);
 });
 
-test('a guarded call groups and sorts as any other', async () => {
+test('a guarded call groups and sorts like any other', async () => {
   const answer = await ask(
     "SELECT repeat(s, n) AS r, count(*) AS c FROM (VALUES ('a', 2), ('a', 2), ('b', 1)) v(s, n) GROUP BY repeat(s, n) HAVING length(repeat(s, n)) < 9 ORDER BY repeat(s, n)",
   );
@@ -378,7 +378,7 @@ test('a guarded call groups and sorts as any other', async () => {
   ]);
 });
 
-test('a guard sees the value that the call gets, also if it is random', async () => {
+test('a guard sees the same value as the call, even if it is random', async () => {
   const answer = await ask("SELECT count(length(repeat('x', (random() * 131072)::BIGINT))) AS n FROM range(1000)");
   expect(outcomeOf(answer)).toBe('400 limit_exceeded');
 });

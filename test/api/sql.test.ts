@@ -324,7 +324,7 @@ test('columns without names have those of their functions', async () => {
   ]);
 });
 
-test('a table by its ID, with its version, and what was written before', async () => {
+test('a table is named by its ID, and the answer has its version and all earlier writes', async () => {
   const { path, id } = await createTable(team.client, [{ n: 1 }]);
   const { version } = await team.client.post(path, [{ n: 2 }]);
   const answer = await ask(`SELECT sum(n) AS sum FROM "${id.toUpperCase()}"`);
@@ -336,7 +336,7 @@ test('a table by its ID, with its version, and what was written before', async (
   expect(answer.headers.get('tablog-cache')).toBe('cold');
 });
 
-test('names are told apart by case', async () => {
+test('names that differ by case are different', async () => {
   const { id } = await createTable(team.client, [{ 'a': 1, 'A': 2, 'ä"; --': 3 }]);
   expect((await ask(`SELECT a, A, a + A AS sum, max(A) AS "Max" FROM "${id}" AS T GROUP BY ALL`)).json.data).toEqual([
     { a: 1, A: 2, sum: 3, Max: 2 },
@@ -351,7 +351,7 @@ test('names are told apart by case', async () => {
   });
 });
 
-test('two tables of one name are named by ID', async () => {
+test('two tables with the same name are named by ID', async () => {
   const [first] = await Promise.all([1, 2].map(async (n) => named(await createTable(team.client, [{ n }]), 'twice')));
   const answer = await ask('SELECT * FROM twice');
   expect([outcomeOf(answer), answer.json.error.message]).toEqual([
@@ -378,7 +378,7 @@ describe('CSV', () => {
     if (isCsv) expect(answer.text).toBe(csv);
   });
 
-  test('a name that comes twice, and no rows', async () => {
+  test('has a number after a repeated name, and only a header if there are no rows', async () => {
     expect((await team.client.post('/query', { sql: 'SELECT 1 AS a, 2 AS a WHERE false', format: 'csv' })).text).toBe(
       'a,a_1\n',
     );
@@ -402,12 +402,12 @@ test.each<[unknown, string]>([
 });
 
 describe('who may ask', () => {
-  test('tokens for reading', async () => {
+  test('read-only tokens may', async () => {
     const { client: reader } = await team.createToken({ readOnly: true });
     expect((await reader.post('/query', { sql: 'SELECT count(*) AS n FROM cars' })).json.data).toEqual([{ n: 3 }]);
   });
 
-  test('apps see what is linked to them, other teams nothing', async () => {
+  test("tokens of an app see the app's tables, and other teams see nothing", async () => {
     const { client: ofApp } = await team.createToken({ appId: 'shop' });
     await team.client.post('/tables', { name: 'linked', rows: [{ n: 1 }], appsToLink: ['shop'] });
     expect((await ofApp.post('/query', { sql: 'SELECT n FROM linked' })).json.data).toEqual([{ n: 1 }]);
@@ -417,14 +417,14 @@ describe('who may ask', () => {
     }
   });
 
-  test('a suspended team may not, not even without a table', async () => {
+  test('a suspended team may not, even if the query reads no table', async () => {
     const other = await api().createTeam();
     await other.suspend();
     expect(outcomeOf(await other.client.post('/query', { sql: 'SELECT 1' }))).toBe('402 payment_required');
   });
 });
 
-test('a column whose cells are all empty differs from every value', async () => {
+test('a column with only empty cells differs from every value', async () => {
   const { id } = await named(
     await createTable(team.client, [{ n: 1 }, { n: 2 }], { n: 'number', none: 'string' }),
     'empty',
@@ -449,7 +449,7 @@ test('a column whose cells are all empty differs from every value', async () => 
   );
 });
 
-test('names of columns never meet those that the engine has for its own', async () => {
+test('names of columns never collide with names that the engine uses itself', async () => {
   const names = [
     'n',
     'N',

@@ -45,7 +45,7 @@ async function ask<T>(query: string, values: readonly unknown[]): Promise<T[]> {
   return rows as T[];
 }
 
-test('a stash that has expired is not there, and what was imported is', async () => {
+test('an expired stash does not exist, and the rows that were imported from it stay', async () => {
   const stashId = await stashOf(client(), { 1: [{ n: 1 }], 2: [{ n: 2 }] });
   const imported = await importOf(stashId);
   expect(outcomeOf(imported)).toBe('201');
@@ -69,7 +69,7 @@ test('a stash that has expired is not there, and what was imported is', async ()
   expect(cellsOf(await client().rows(imported.json.data.tableID))).toEqual([{ n: 1 }, { n: 2 }]);
 });
 
-test('its time begins with its first chunk, and one that comes later makes a new stash', async () => {
+test('the life of a stash begins with its first chunk, and a chunk after its end makes a new stash', async () => {
   const stashId = newStashId();
   const sent = performance.now();
   await putChunks(client(), stashId, [['1', [{ n: 1 }]]]);
@@ -89,7 +89,7 @@ test('its time begins with its first chunk, and one that comes later makes a new
   ]);
 });
 
-test('what is left of stashes that have expired is removed, and not what was imported of them', async () => {
+test('the rows of expired stashes are removed, and imported rows stay', async () => {
   const { database, log } = operator();
   const stashIds = await Promise.all(
     Array.from({ length: 3 }, (_, n) => stashOf(client(), { 1: [{ n }], 2: [{ n: n + 10 }] })),
@@ -130,7 +130,7 @@ test('what is left of stashes that have expired is removed, and not what was imp
   expect(cellsOf(await client().rows(imported.json.data.tableID))).toEqual([{ n: 0 }, { n: 10 }]);
 });
 
-test('stashes that have expired are ended in several steps', async () => {
+test('expired stashes are ended in several steps', async () => {
   const { database, log } = operator();
   const { client: by, id } = await api().createTeam();
   const stashIds = await Promise.all(Array.from({ length: 46 }, () => stashOf(by, { 1: [{ n: 1 }] })));

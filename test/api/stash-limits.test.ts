@@ -33,7 +33,7 @@ async function numbersIn(stashId: string): Promise<unknown[]> {
 }
 
 describe('a stash', () => {
-  test('has as many chunks as are allowed', async () => {
+  test('takes exactly as many chunks as are allowed', async () => {
     const stashId = newStashId();
     const answers = await Promise.all(Array.from({ length: 43 }, (_, n) => put(stashId, n, [{ n }])));
     expect(answers.map(outcomeOf).toSorted()).toEqual([
@@ -55,7 +55,7 @@ describe('a stash', () => {
     expect(await numbersIn(stashId)).toEqual([5]);
   });
 
-  test('has as many rows as are allowed', async () => {
+  test('takes exactly as many rows as are allowed', async () => {
     const stashId = newStashId();
     expectStored(await put(stashId, 1, numbered(0, 5000)));
     expectStored(await put(stashId, 2, numbered(5000, 4000)));
@@ -90,7 +90,7 @@ describe('maintenance', () => {
     return Number(row!.count);
   }
 
-  test('puts the rows of small chunks together, and each table shows those that it had', async () => {
+  test('merges the rows of small chunks, and each table shows the same rows as before', async () => {
     const table = await createTable(client(), numbered(0, 30), { n: 'number' });
     const other = await createTable(client(), [], { n: 'string' });
     const chunks = Array.from(
@@ -122,7 +122,7 @@ describe('maintenance', () => {
     );
   });
 
-  test('removes chunks that others took the place of, and those of a stash that was deleted; rows that were imported stay', async () => {
+  test('removes replaced chunks and those of a deleted stash, and keeps imported rows', async () => {
     const stashId = await stashOf(client(), { 1: numbered(0, 10), 2: numbered(10, 10) });
     const kept = await createTable(client(), [], { n: 'number' });
     expect(outcomeOf(await client().post(kept.path, { $stashID: stashId }))).toBe('201');
@@ -155,7 +155,7 @@ describe('maintenance', () => {
     expect(outcomeOf(await client().post(kept.path, { $stashID: stashId }))).toBe('400 stash_not_found');
   });
 
-  test('leaves nothing of a stash that nobody imported', async () => {
+  test('removes everything of a stash that nobody imported', async () => {
     const { id, client: by } = await api().createTeam();
     const rows = Array.from({ length: 3000 }, (_, n) => ({ n, text: 'x'.repeat(900) }));
     const held = await count('segments');
@@ -172,7 +172,7 @@ describe('maintenance', () => {
   });
 });
 
-test('a stash that is reported as expired too early stays, and the report is not repeated without end', async () => {
+test('a stash that is reported as expired too early stays, and the report is not repeated for ever', async () => {
   const { database, log } = operator();
   const stashId = await stashOf(client(), { 1: [{ n: 1 }] });
   // Stashes live 48 hours here. This treats those as due that expire within 49.

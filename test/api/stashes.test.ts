@@ -28,7 +28,7 @@ async function expectNone(stashId: string): Promise<void> {
 describe('names and serials', () => {
   const longest = `a${'-_0Z'.repeat(64)}`.slice(0, 256);
 
-  test.each(['a', 'Z', '0', '007', 'a-', 'a_', '1-2_3', '9'.repeat(256), longest])('%.20s is one', async (name) => {
+  test.each(['a', 'Z', '0', '007', 'a-', 'a_', '1-2_3', '9'.repeat(256), longest])('%.20s is valid', async (name) => {
     expectStored(await client().put(`/stashes/${name}/${name}`, [{ a: 1 }]));
     expect(await rowsIn(name)).toEqual([{ a: 1 }]);
     expectStored(await client().delete(`/stashes/${name}`));
@@ -53,7 +53,7 @@ describe('names and serials', () => {
     'a+b',
     `${longest}a`,
     'a'.repeat(5000),
-  ])('%.20s is none', async (name) => {
+  ])('%.20s is invalid', async (name) => {
     expect(outcomeOf(await client().put(`/stashes/${name}/1`, [{ a: 1 }]))).toBe(malformed);
     expect(outcomeOf(await client().put(`/stashes/x/${name}`, [{ a: 1 }]))).toBe(malformed);
     expect(outcomeOf(await client().delete(`/stashes/${name}`))).toBe(malformed);
@@ -113,7 +113,7 @@ describe('a chunk', () => {
     await expectNone(stashId);
   });
 
-  test('needs a media type, and takes no other query', async () => {
+  test('needs a media type, and accepts no other query parameter', async () => {
     const stashId = newStashId();
     const path = `/stashes/${stashId}/1`;
     expect(outcomeOf(await client().send(path, { method: 'PUT', body: Buffer.from(text), bare: true }))).toBe(
@@ -151,14 +151,14 @@ describe('a chunk', () => {
     expect(await rowsIn(stashId)).toEqual(rows);
   });
 
-  test('has no version, and takes headers that say nothing to it', async () => {
+  test('has no version, and ignores headers that have no meaning here', async () => {
     const headers = { 'x-service-asynchronous': 'true', 'if-match': '"1"' };
     const answer = await client().put(`/stashes/${newStashId()}/1`, [{ a: 1 }], headers);
     expectStored(answer);
     expect(answer.version).toBeNull();
   });
 
-  test('takes the place of the one under its serial, whatever it was', async () => {
+  test('replaces any chunk with the same serial', async () => {
     const stashId = await stashOf(client(), { 1: [{ a: 1 }, { a: 2 }], 2: [{ a: 3 }] });
     await putChunks(client(), stashId, [['1', 'a\n9\n']]);
     expect(await rowsIn(stashId)).toEqual([{ a: 9 }, { a: 3 }]);
@@ -169,7 +169,7 @@ describe('a chunk', () => {
     expect(await rowsIn(stashId)).toEqual([{ a: 4 }, { a: 5 }]);
   });
 
-  test('is not taken twice under one key', async () => {
+  test('takes effect once under a key', async () => {
     const stashId = newStashId();
     const key = { 'idempotency-key': 'once' };
     const path = `/stashes/${stashId}/1`;
@@ -209,7 +209,7 @@ describe('a chunk', () => {
     await expectNone(stashId);
   });
 
-  test('a client that goes away in the middle of a chunk leaves nothing', async () => {
+  test('a chunk whose client disconnects in the middle leaves nothing', async () => {
     const stashId = await stashOf(client(), { 1: [{ n: -1 }] });
     const body = Buffer.from(JSON.stringify(Array.from({ length: 3000 }, (_, n) => ({ n, text: 'x'.repeat(1000) }))));
     for (const framing of [`content-length: ${body.length}`, 'transfer-encoding: chunked']) {
@@ -247,7 +247,7 @@ describe('a chunk', () => {
 });
 
 describe('teams', () => {
-  test('that call stashes by one name do not meet', async () => {
+  test('have different stashes under the same name', async () => {
     const { client: other } = await api().createTeam();
     const stashId = newStashId();
     await putChunks(client(), stashId, [['1', [{ a: 'ours' }]]]);
@@ -273,7 +273,7 @@ describe('teams', () => {
     expect(answers.map(outcomeOf)).toEqual(answers.map(() => '404 request_error'));
   });
 
-  test('that are suspended, or have no rows left, can send chunks and not import them', async () => {
+  test('that are suspended, or have no rows left, can send chunks but not import them', async () => {
     const team = await api().createTeam();
     const table = await createTable(team.client, [{ a: 1 }, { a: 2 }]);
     const stashId = await stashOf(team.client, { 1: [{ a: 3 }], 2: [{ a: 4 }] });
@@ -310,7 +310,7 @@ describe('a deletion', () => {
     expect([outcomeOf(answer), answer.json.error.message]).toEqual([noStash, `stash ${stashId} was deleted`]);
   });
 
-  test('is followed by a new stash, which has none of the old chunks', async () => {
+  test('makes room for a new stash, which has none of the old chunks', async () => {
     const stashId = await stashOf(client(), { 1: [{ a: 1 }], 2: [{ a: 2 }], w: [{ a: 3 }] });
     expectStored(await client().delete(`/stashes/${stashId}`));
     await putChunks(client(), stashId, [
@@ -320,7 +320,7 @@ describe('a deletion', () => {
     expect(await rowsIn(stashId)).toEqual([{ a: 22 }, { a: 10 }]);
   });
 
-  test('is done once under one key', async () => {
+  test('takes effect once under a key', async () => {
     const stashId = await stashOf(client(), { 1: [{ a: 1 }] });
     const remove = (): Promise<Answer> => client().delete(`/stashes/${stashId}`, { 'idempotency-key': 'once' });
     expectStored(await remove());
@@ -329,7 +329,7 @@ describe('a deletion', () => {
     expect(await rowsIn(stashId)).toEqual([{ a: 2 }]);
   });
 
-  test('a deletion between many chunks leaves those of the new stash only', async () => {
+  test('a deletion between many chunks leaves only chunks of the new stash', async () => {
     const stashId = newStashId();
     const sent = Array.from({ length: 40 }, (_, n) =>
       n === 20 ? client().delete(`/stashes/${stashId}`) : client().put(`/stashes/${stashId}/${n}`, [{ n }]),

@@ -58,11 +58,11 @@ describe('of five tables', () => {
     expect(pages.flat()).toEqual(ids);
   });
 
-  test('without a limit all are one page, which says nothing of more', async () => {
+  test('without a limit, all tables are one page without a continuation', async () => {
     expect(Object.keys((await team.client.get('/tables')).json)).toEqual(['data']);
   });
 
-  test('a page goes on where the one before ended, though that table is deleted', async () => {
+  test('a page continues after the last table of the previous page, even if that table is deleted', async () => {
     const { continuation } = await pageOf(team.client, 2);
     await team.client.delete(`/tables/${ids[1]}`);
     expect((await pageOf(team.client, 2, continuation)).data.map(({ id }) => id)).toEqual([ids[2], ids[3]]);
@@ -76,7 +76,7 @@ describe('of five tables', () => {
     },
   );
 
-  test("another team's continuation is refused, and so is one of rows", async () => {
+  test('a continuation of another team, or of rows, is refused', async () => {
     const other = await api().createTeam();
     const { id } = await createTable(other.client, [{ a: 1 }, { a: 2 }]);
     await createTable(other.client, []);
@@ -89,7 +89,7 @@ describe('of five tables', () => {
   });
 });
 
-test('a list that is longer than one part of what the database gives is whole', async () => {
+test('a list that the database returns in several parts is complete', async () => {
   const { client } = await api().createTeam();
   const name = 'é'.repeat(500);
   const made = await Promise.all(
@@ -103,7 +103,7 @@ test('a list that is longer than one part of what the database gives is whole', 
   expect(data.map(({ id }) => id).toSorted()).toEqual(made.toSorted());
 });
 
-test("the token of an app gets pages of the app's tables", async () => {
+test("the token of an app gets pages with only the app's tables", async () => {
   const team = await api().createTeam();
   const { client: ofApp } = await team.createToken({ appId: 'a' });
   const linked: string[] = [];
@@ -117,7 +117,7 @@ test("the token of an app gets pages of the app's tables", async () => {
   expect(pages.flat()).toEqual(linked);
 });
 
-test('tables that come and go meanwhile neither hide nor repeat others', async () => {
+test('if tables are created and deleted meanwhile, no other table is skipped or repeated', async () => {
   const seed = chooseSeed();
   const random = new Random(seed);
   const { client } = await api().createTeam();

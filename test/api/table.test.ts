@@ -23,7 +23,7 @@ async function look({ id }: Pick<MadeTable, 'id'>): Promise<Record<string, unkno
 }
 
 describe('a table', () => {
-  test('shows what it was created with', async () => {
+  test('shows the name and schema of its creation', async () => {
     const columns = [
       { id: 'b', displayName: 'Bé "1"', type: 'number' },
       { id: '10', type: arrayOf('date') },
@@ -48,7 +48,7 @@ describe('a table', () => {
     expect(Date.parse(later as string)).toBeGreaterThanOrEqual(Date.parse(created));
   });
 
-  test('shows a schema that another can be created with', async () => {
+  test('shows a schema that can create another table', async () => {
     const first = await createTable(client(), [{ a: [1], b: 'x', c: { k: 1 }, d: true, e: '2026-01-01' }]);
     const { schema } = await look(first);
     const made = await client().post('/tables', { name: 'copy', schema, rows: [] });
@@ -56,7 +56,7 @@ describe('a table', () => {
     expect(schema).toEqual(schemaOf({ a: arrayOf('number'), b: 'string', c: 'json', d: 'boolean', e: 'date' }));
   });
 
-  test('is what became of it', async () => {
+  test('shows the result of all writes', async () => {
     const table = await createTable(client(), [{ a: 1 }, { a: 2 }]);
     const { created } = await look(table);
     const { version } = await client().post(`${table.path}?onSchemaError=updateSchema`, [{ a: 'x', n: 1 }]);
@@ -73,12 +73,12 @@ describe('a table', () => {
     expect(await look(table)).toMatchObject({ version: String(deleted.version), created, rows: 2 });
   });
 
-  test('whose columns were given as `url` has `uri`s', async () => {
+  test('shows columns of the type `url` as `uri`', async () => {
     const table = await createTable(client(), [], { a: 'url', b: { kind: 'array', items: { kind: 'url' } } });
     expect(await look(table)).toMatchObject({ schema: schemaOf({ a: 'uri', b: arrayOf('uri') }) });
   });
 
-  test('that is empty has its columns', async () => {
+  test('shows its columns if it is empty', async () => {
     expect(await look(await createTable(client(), [], { a: 'uri' }))).toMatchObject({
       rows: 0,
       schema: schemaOf({ a: 'uri' }),
@@ -106,7 +106,7 @@ describe('a table', () => {
 });
 
 describe('a patch of a table', () => {
-  test('gives it another name, and a version', async () => {
+  test('gives the table a new name and a new version', async () => {
     const table = await createTable(client(), [{ a: 1 }]);
     const { created } = await look(table);
     const answer = await client().patch(`/tables/${table.id}`, { name: 'ñ 😀' });
@@ -117,7 +117,7 @@ describe('a patch of a table', () => {
     expect((await client().head(table.path)).version).toBe(answer.version);
   });
 
-  test('gives columns other names to be shown under, and takes them away', async () => {
+  test('sets the display names of columns, and removes them', async () => {
     const table = await createTable(client(), [{ a: 1, b: 'x' }]);
     const path = `/tables/${table.id}`;
     const columnsAfter = async (columns: unknown): Promise<unknown> => {
@@ -142,7 +142,7 @@ describe('a patch of a table', () => {
     expect(await columnsAfter([{ id: 'a', displayName: null }])).toEqual([a, b]);
   });
 
-  test('leaves the rows as they are, those that were there and those that come', async () => {
+  test('does not change existing or later rows', async () => {
     const table = await createTable(client(), [{ a: 1, b: 'x' }, { a: 2 }]);
     const rows = await client().rows(table.id);
     const version = async (): Promise<unknown> => (await client().get(`${table.path}/${table.rowIds[0]}`)).version;
@@ -172,7 +172,7 @@ describe('a patch of a table', () => {
     ['no columns', { columns: [] }],
     ['the same name', { name: 'test' }],
     ['no display name where there is none', { columns: [{ id: 'a', displayName: null }] }],
-  ])('to %s moves no version', async (_, body) => {
+  ])('to %s changes no version', async (_, body) => {
     const table = await createTable(client(), [{ a: 1 }]);
     const answer = await leavingUnchanged(client(), table.path, () => client().patch(`/tables/${table.id}`, body));
     expect([outcomeOf(answer), answer.version]).toEqual(['200', table.version]);
@@ -264,7 +264,7 @@ describe('a patch of a table', () => {
     });
   });
 
-  test('is refused when it is larger than members or a body may be', async () => {
+  test('is refused if it is larger than members or a body may be', async () => {
     const table = await createTable(client(), [{ a: 1 }]);
     const path = `/tables/${table.id}`;
     // As many columns as there may be, with IDs and names as long as they may be.
@@ -284,14 +284,14 @@ describe('a patch of a table', () => {
     });
   });
 
-  test('may come compressed', async () => {
+  test('may be compressed', async () => {
     const table = await createTable(client(), [{ a: 1 }]);
     const body = gzipSync('{"name":"packed"}');
     expect(outcomeOf(await client().patch(`/tables/${table.id}`, body, { 'content-encoding': 'gzip' }))).toBe('200');
     expect(await look(table)).toMatchObject({ name: 'packed' });
   });
 
-  test('loses against another that was faster, when it says what it saw', async () => {
+  test('is refused if the table has changed since its If-Match', async () => {
     const table = await createTable(client(), [{ a: 1 }]);
     const headers = { 'if-match': `"${table.version}"` };
     const answers = await Promise.all(
@@ -300,7 +300,7 @@ describe('a patch of a table', () => {
     expect(answers.map(outcomeOf).toSorted()).toEqual(['200', '412 precondition_failed', '412 precondition_failed']);
   });
 
-  test('counts for those who add rows, and not for those who patch them', async () => {
+  test('is a change for writers that add rows with If-Match, and not for those that patch rows', async () => {
     const table = await createTable(client(), [{ a: 1 }]);
     await client().patch(`/tables/${table.id}`, { name: 'other' });
     const seen = { 'if-match': `"${table.version}"` };

@@ -15,7 +15,7 @@ const { api } = useApi({
   TABLES_MAX: '20',
 });
 
-test('a token says whose it is, and what it may do', async () => {
+test('a token shows its owner and its rights', async () => {
   const team = await api().createTeam();
   const expiresAt = Date.now() + 3_600_000;
   const whole = { name: 'test', team: { id: team.id, name: 'test' }, readOnly: false, appID: null, expires: null };
@@ -33,7 +33,7 @@ test('a token says whose it is, and what it may do', async () => {
   }
 });
 
-test('a team learns what it uses of its quotas, and who has set them', async () => {
+test('a team sees its use of its quotas, and what sets them', async () => {
   const team = await api().createTeam();
   const client = new Client(api().url, team.client.token);
   const none = { used: 0, max: null, setBy: null };
@@ -81,7 +81,7 @@ test('a team learns what it uses of its quotas, and who has set them', async () 
   expect((await client.get('/usage')).json.data).toMatchObject({ suspended: true });
 });
 
-test('a team learns what it has done of late, through the process that it asks', async () => {
+test('a team sees its recent activity, as counted by the process that answers', async () => {
   const team = await api().createTeam();
   const client = new Client(api().url, team.client.token);
   const table = await createTable(client, [{ a: 1 }, { a: 2 }, { a: 3 }]);
@@ -112,7 +112,7 @@ test('a team learns what it has done of late, through the process that it asks',
   expect(BigInt(log.version)).toBeGreaterThanOrEqual(row.version!);
 });
 
-test.each(['/usage', '/activity'])('%s is not for the token of an app', async (path) => {
+test.each(['/usage', '/activity'])('%s refuses the token of an app', async (path) => {
   const team = await api().createTeam();
   const { client } = await team.createToken({ appId: 'shop' });
   expect(outcomeOf(await client.get(path))).toBe('403 forbidden');

@@ -42,7 +42,7 @@ async function isRefusedNowhere(token: Token): Promise<boolean> {
 }
 
 describe('a token that expires', () => {
-  test('is good until then, and unknown from then on', async () => {
+  test('is valid until then, and unknown afterwards', async () => {
     const token = await team.createToken({ expiresAt: operator().log.now() + 3_600_000 });
     expect(await isRefusedNowhere(token)).toBe(true);
     // It expires now.
@@ -54,7 +54,7 @@ describe('a token that expires', () => {
     expect(await isRefusedNowhere(await team.createToken({ expiresAt: operator().log.now() + 3_600_000 }))).toBe(true);
   });
 
-  test('was never good if that had passed before', async () => {
+  test('is never valid if its time had passed when it was created', async () => {
     expect(await isRefusedEverywhere(await team.createToken({ expiresAt: 0 }))).toBe(true);
   });
 });
@@ -84,7 +84,7 @@ describe('a token that is revoked', () => {
     }
   }
 
-  test('is refused by every process while the log has not been told, and after a rebuild', async () => {
+  test('is refused by every process before the log has the revocation, and after a rebuild', async () => {
     const { database, log } = operator();
     const [revoked, other] = await Promise.all([team.createToken({}), team.createToken({})]);
     expect(await isRefusedNowhere(revoked)).toBe(true);
@@ -105,14 +105,14 @@ describe('a token that is revoked', () => {
     expect(await isRefusedNowhere(other)).toBe(true);
   });
 
-  test('is refused when only the log says so', async () => {
+  test('is refused if only the log has the revocation', async () => {
     const revoked = await team.createToken({});
     expect(await isRefusedNowhere(revoked)).toBe(true);
     await recordRevocation(operator().log, team.id, revoked.id);
     await untilRefused(revoked);
   });
 
-  test('a note of a token that nobody knows does no harm, and is kept', async () => {
+  test('is kept as a note, without harm, if nobody knows the token', async () => {
     const { database, log } = operator();
     const unknown = { ...(await team.createToken({})), id: unknownTableId };
     await noteRevocation(database.pool, unknown.id);
@@ -128,7 +128,7 @@ describe('when a token was last used', () => {
   };
   const silent = pino({ level: 'silent' });
 
-  test('is written in the background, and what is left at the end', async () => {
+  test('is written in the background, and the rest when the process ends', async () => {
     const {
       database: { pool },
     } = operator();
@@ -147,7 +147,7 @@ describe('when a token was last used', () => {
     expect(await usedAt(first.id)).toBe(120_000);
   });
 
-  test('is written later when it cannot be written now', async () => {
+  test('is written later if it cannot be written at once', async () => {
     const {
       database: { pool },
     } = operator();

@@ -58,7 +58,7 @@ describe('a token for reading only', () => {
     });
   });
 
-  test('reads all that there is', async () => {
+  test('may read everything of its team', async () => {
     const { client } = reading;
     for (const path of ['/tables', `/tables/${table.id}`, table.path, `${table.path}/${table.rowIds[0]}`]) {
       expect(shown(await client.get(path))).toBe(shown(await team.client.get(path)));
@@ -115,7 +115,7 @@ describe('a token of an app', () => {
   const idsOf = async (client: Client): Promise<string[]> =>
     (await client.get('/tables')).json.data.map(({ id }: { id: string }) => id);
 
-  test('links what it creates, and sees its tables alone', async () => {
+  test('links the tables that it creates to its app, and sees only those', async () => {
     expect(await idsOf(ofA)).toEqual([tables.a, tables.both]);
     expect(await idsOf(ofB)).toEqual([tables.b, tables.both]);
     expect(await idsOf(mine.client)).toEqual([tables.a, tables.b, tables.both, tables.none]);
@@ -126,7 +126,7 @@ describe('a token of an app', () => {
     await ofA.delete(`/tables/${created.json.data.tableID}`);
   });
 
-  test('links nothing to others', async () => {
+  test('links no table to other apps', async () => {
     for (const send of [
       () => ofA.post('/tables?name=n&appsToLink=b', []),
       () => ofA.post('/tables', { name: 'n', rows: [], appsToLink: ['a', 'b'] }),
@@ -137,7 +137,7 @@ describe('a token of an app', () => {
     expect(await idsOf(mine.client)).toHaveLength(4);
   });
 
-  test.each(requests)('finds no table of others: %s', async (_, request) => {
+  test.each(requests)('finds no table of other apps: %s', async (_, request) => {
     for (const id of [tables.b, tables.none]) {
       await leavingUnchanged(mine.client, `/tables/${id}/rows`, async () => {
         const answer = await request(ofA, id);
@@ -148,7 +148,7 @@ describe('a token of an app', () => {
     }
   });
 
-  test('reaches no stash of others under the same name, and the team reaches none of an app', async () => {
+  test('reaches no stash of other apps or of the team under the same name, and the team reaches none of an app', async () => {
     const clients = [ofA, ofB, mine.client];
     const stashId = newStashId();
     const readers = [ofB, mine.client];
@@ -198,7 +198,7 @@ describe('a token of an app', () => {
     }
   });
 
-  test('an app of a name with any characters has stashes of its own', async () => {
+  test('has stashes of its own, whatever characters the name of the app has', async () => {
     const stashId = newStashId();
     const apps = ['a b', 'a/b', 'a', '\u{1F600}"\n\\'];
     for (const [at, appId] of apps.entries())
@@ -211,7 +211,7 @@ describe('a token of an app', () => {
     }
   });
 
-  test('does in its tables what the team may', async () => {
+  test('may do everything in its own tables that the team may do', async () => {
     const id = await create(ofA, {});
     const path = `/tables/${id}/rows`;
     const [row] = (await ofA.get(path)).json.data;
@@ -231,7 +231,7 @@ describe('a token of an app', () => {
     expect(outcomes).toEqual(['200', '201', '201', '200', '200', '200', '200', '404 table_not_found', '200']);
   });
 
-  test('has keys of its own', async () => {
+  test('has Idempotency-Keys of its own', async () => {
     const key = { 'idempotency-key': 'the same' };
     const [first, second, third] = [
       await create(ofA, {}, key),
@@ -242,7 +242,7 @@ describe('a token of an app', () => {
     expect(await create(ofA, {}, key)).toBe(first);
   });
 
-  test('a token of another team reaches nothing of this one, though the app has the same name', async () => {
+  test('a token of another team reaches nothing of this team, even if both are for an app of the same name', async () => {
     const { client } = await team.createToken({ appId: 'a' });
     expect(await idsOf(client)).toEqual([]);
     for (const [, request] of requests) expect((await request(client, tables.a)).status).toBe(404);

@@ -19,7 +19,7 @@ const { client } = useOwnApi(() => ({
 const newTrace = () => ({ traceId: randomBytes(16).toString('hex'), spanId: randomBytes(8).toString('hex') });
 const spansOf = (traceId: string): CollectedSpan[] => collector.spans.filter((span) => span.traceId === traceId);
 
-test('a request, its append and its projection are one trace, which goes on from that of the client', async () => {
+test('a request, its append and its projection are one trace, which continues the trace of the client', async () => {
   const { traceId, spanId } = newTrace();
   const created = await client().post(
     '/tables',
@@ -58,7 +58,7 @@ test('a request, its append and its projection are one trace, which goes on from
   );
 });
 
-test('a client that does not sample its trace decides for the service too', async () => {
+test('if a client does not sample its trace, the service does not sample it either', async () => {
   const { traceId, spanId } = newTrace();
   await client().post('/tables', { name: 'untraced', rows: [] }, { traceparent: `00-${traceId}-${spanId}-00` });
   const after = newTrace();
@@ -75,7 +75,7 @@ test('a client that does not sample its trace decides for the service too', asyn
   expect(spansOf(traceId)).toEqual([]);
 });
 
-test('a header that is no trace context, or none, begins a trace', async () => {
+test('a malformed or missing trace context begins a new trace', async () => {
   const before = collector.spans.length;
   expect((await client().get('/tables', { traceparent: 'nonsense' })).status).toBe(200);
   expect((await client().get('/nothing')).status).toBe(404);
@@ -87,7 +87,7 @@ test('a header that is no trace context, or none, begins a trace', async () => {
   ]);
 });
 
-test('a collector that hangs holds up nothing, not even the end of the process', async () => {
+test('a collector that hangs delays nothing, not even the end of the process', async () => {
   collector.hang();
   expect((await client().post('/tables', { name: 'unseen', rows: [] })).status).toBe(201);
   await sleepUntil(() => Promise.resolve(collector.unanswered > 0), 'spans were sent to the collector');

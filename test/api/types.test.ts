@@ -19,8 +19,8 @@ const misfit = '422 column_has_invalid_value';
 
 const composed: Json[] = [[], ['x'], [1], [null], [[1]], {}, { a: 1 }];
 
-describe('what fits', () => {
-  test.each(scalarKinds)('a column of the type %s takes what fits and refuses what does not', async (kind) => {
+describe('values that fit a type', () => {
+  test.each(scalarKinds)('a column of the type %s accepts values that fit, and refuses others', async (kind) => {
     const { fit, misfit: no } = values[kind]!;
     const table = await createTable(client(), [], { c: kind });
     expect(await takenBy(client(), table, fit, 'abort')).toEqual(fit.map((value) => presented(value, kind)));
@@ -34,7 +34,7 @@ describe('what fits', () => {
     expect(await takenBy(client(), table, wrong, 'dropColumns')).toEqual(wrong.map(() => undefined));
   });
 
-  test.each(scalarKinds)('an array of %s', async (kind) => {
+  test.each(scalarKinds)('an array of %s accepts values that fit, and refuses others', async (kind) => {
     const { fit, misfit: no } = values[kind]!;
     const scalars = fit.filter((value) => value !== null);
     const arrays: Json[] = [[], scalars, ...scalars.slice(0, 3).map((value) => [value])];
@@ -120,7 +120,7 @@ describe('inference', () => {
     expect(await signatureOf(client(), table)).toBe(await signatureOfType(client(), type));
   });
 
-  test('columns stand in order of first appearance', async () => {
+  test('columns are in the order of their first appearance', async () => {
     const created = await client().post('/tables?name=n', '[{"b":null,"z":1},{"a":1,"b":2},{"c":3,"a":1}]');
     const page = await client().get(`/tables/${created.json.data.tableID}/rows`);
     expect(cellsOf(page.json.data)).toEqual([{ z: 1 }, { b: 2, a: 1 }, { a: 1, c: 3 }]);

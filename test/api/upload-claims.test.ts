@@ -77,7 +77,7 @@ async function expectDone(asked: ReturnType<Client['get']>): Promise<void> {
   if (answer.status >= 300) throw new Error(`${outcomeOf(answer)} ${answer.text}`);
 }
 
-test('a file that a row names stays, however it came to that', async () => {
+test('a file that a row names stays, whatever kind of write made the row', async () => {
   const files = new Map<string, File>();
   for (const [how, claim] of Object.entries(claims)) {
     const file = await upload(client(), how);
@@ -101,7 +101,7 @@ const releases: Readonly<Record<string, (table: MadeTable) => Promise<unknown>>>
   'when the table is deleted': ({ id }) => expectDone(client().delete(`/tables/${id}`)),
 };
 
-test('a file that no row names any more has its whole time again, and is deleted after it', async () => {
+test('a file that no row names any more has its full life again, and is then deleted', async () => {
   const released = new Map<string, { readonly file: File; readonly table: MadeTable }>();
   for (const how of Object.keys(releases)) {
     const file = await upload(client(), how);
@@ -124,7 +124,7 @@ test('a file that no row names any more has its whole time again, and is deleted
   }
 });
 
-test('a row that is left names the file as well as one that is gone', async () => {
+test('a file stays while one of two rows that name it remains', async () => {
   const file = await upload(client(), 'bytes');
   const { path, rowIds } = await createTable(client(), [{ n: file.url }, { n: file.url }], { n: 'string' });
   await expectDone(client().delete(`${path}/${rowIds[0]}`));

@@ -45,7 +45,7 @@ describeUploadLife(
   { late: '403 forbidden' },
 );
 
-test('what a cut write left is removed when it is old', async () => {
+test('the rest of an interrupted write is removed once it is old', async () => {
   const temporary = randomUUID();
   await writeFile(join(api().filesFolder, 'temporary', temporary), 'cut');
   await life.removeOrphans({});

@@ -29,7 +29,7 @@ test('a team without uploads has an empty list, which is not kept by caches', as
   expect([answer.text, answer.headers.get('cache-control')]).toEqual(['{"data":[]}', 'no-store']);
 });
 
-test('an upload says what it is, and what has become of it', async () => {
+test('an upload shows its file and its state', async () => {
   const { client } = await api().createTeam();
   const name = 'ä 😀 "quoted".txt';
   const withdrawn = await upload(client, 'gone');
@@ -64,7 +64,7 @@ test('an upload says what it is, and what has become of it', async () => {
   expect(new URL(url).pathname).toBe(new URL(completed.url).pathname);
 });
 
-test('one whose completion was refused is withdrawn, and rows that name a file change nothing', async () => {
+test('an upload whose completion was refused is withdrawn, and rows that name a file change nothing in the list', async () => {
   const other = await api().createTeam();
   const { client } = other;
   const { id, url } = await upload(client, 'Hello.');
@@ -79,7 +79,7 @@ test('one whose completion was refused is withdrawn, and rows that name a file c
   ]);
 });
 
-test('pages follow each other, newest first, whatever is created and withdrawn meanwhile', async () => {
+test('pages continue each other, newest first, even if uploads are created and withdrawn meanwhile', async () => {
   const { client } = await api().createTeam();
   const ids: string[] = [];
   for (let n = 0; n < 7; n += 1) ids.unshift((await postUpload(client)).id);
@@ -98,7 +98,7 @@ test('pages follow each other, newest first, whatever is created and withdrawn m
   expect([found, sizes]).toEqual([ids, [3, 3, 1]]);
 });
 
-test('nobody sees those of another team, and the token of an app only its own', async () => {
+test('no team sees uploads of another team, and the token of an app sees only uploads of the app', async () => {
   const other = await api().createTeam();
   const [reader, ofStore] = await Promise.all([
     other.createToken({ readOnly: true }),
@@ -121,7 +121,7 @@ test.each(['limit=0', 'limit=x', 'continuation=x', 'status=open'])('?%s is refus
   expect(outcomeOf(await team.client.get(`/uploads?${query}`))).toBe('400 request_validation_error');
 });
 
-test('the continuation of a list of tables is none of uploads', async () => {
+test('a continuation of a list of tables is refused', async () => {
   const { client } = await api().createTeam();
   for (let n = 0; n < 2; n += 1) await createTable(client, []);
   const { continuation } = (await client.get('/tables?limit=1')).json;

@@ -50,12 +50,12 @@ async function filesInBucket(): Promise<string[]> {
   }
 }
 
-test("bytes go to the S3, by a URL that is the upload's", async () => {
+test('bytes go to the S3, at a URL of the upload', async () => {
   const created = await postUpload(client());
   expect(created.location).toContain(`${s3.endpoint}/${s3.bucket}/arrived/${created.id}?`);
 });
 
-test('a file that is too large is seen when it is completed, and is gone then', async () => {
+test('a file that is too large is refused and removed when the upload is completed', async () => {
   const { url } = await upload(client(), randomBytes(sizeMax));
   expect((await fetch(url, { method: 'HEAD' })).headers.get('content-length')).toBe(String(sizeMax));
   const created = await postUpload(client());

@@ -19,12 +19,12 @@ describeUploads(
   },
 );
 
-test('bytes arrive at the address at which the service was asked', async () => {
+test('the URL for the bytes has the address to which the client sent its request', async () => {
   const created = await postUpload(client());
   expect(created.location).toMatch(new RegExp(`^http://127\\.0\\.0\\.1:\\d+/uploads/${created.id}\\?`));
 });
 
-test('as many bytes as an upload may have, and one more', async () => {
+test('a file may have exactly as many bytes as an upload allows', async () => {
   const { url } = await upload(client(), randomBytes(sizeMax));
   expect((await fetch(url, { method: 'HEAD' })).headers.get('content-length')).toBe(String(sizeMax));
   const created = await postUpload(client());
@@ -35,7 +35,7 @@ test('as many bytes as an upload may have, and one more', async () => {
   expect(outcomeOf(await complete(client(), created))).toBe('409 upload_incomplete');
 });
 
-test('a creation under one Idempotency-Key makes one upload', async () => {
+test('repeated creations under one Idempotency-Key make one upload', async () => {
   const key = { 'idempotency-key': 'one' };
   const [first, again] = [
     await client().post('/apps/shop/uploads', picture, key),
@@ -107,7 +107,7 @@ describe('a creation', () => {
     expect(answer.json.error.message).toContain(message);
   });
 
-  test('for an app whose ID is too long is refused', async () => {
+  test('is refused for an app whose ID is too long', async () => {
     expect(outcomeOf(await client().post(`/apps/${'a'.repeat(257)}/uploads`, picture))).toBe(
       '400 request_validation_error',
     );
@@ -140,7 +140,7 @@ describe('bytes', () => {
     expect(await sendBytes(await postUpload(client(), { ...picture, contentType }), 'bytes', headers)).toBe(outcome);
   });
 
-  test('for a URL that was changed are refused', async () => {
+  test('for an altered URL are refused', async () => {
     const { location } = await postUpload(client());
     const other = await postUpload(client());
     const changed = (change: (url: URL) => void): string => {

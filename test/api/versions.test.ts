@@ -39,7 +39,7 @@ describe('one clock', () => {
     expect((await client().get(`${second.path}/${added.json.data.rowIDs[0]}`)).version).toBe(added.version);
   });
 
-  test("a write to one row or table leaves the others' versions", async () => {
+  test('a write to one row or table changes no version of others', async () => {
     const first = await createTable(client(), [{ a: 1 }, { a: 2 }]);
     const second = await createTable(client(), [{ a: 1 }]);
     await client().patch(`${first.path}/${first.rowIds[0]}`, { a: 5 });
@@ -124,7 +124,7 @@ describe('If-Match', () => {
     },
   );
 
-  test("a table's version is good for its rows: not updated since then", async () => {
+  test('the version of a table is a valid If-Match for its rows: not updated since then', async () => {
     const table = await createTable(client(), [{ a: 1 }, { a: 2 }, { a: 3 }]);
     const [first, second, third] = table.rowIds.map((id) => `${table.path}/${id}`) as [string, string, string];
     await client().patch(first, { a: 10 });
@@ -148,7 +148,7 @@ describe('If-Match', () => {
     expect(outcomeOf(answer)).toBe('200');
   });
 
-  test('is asked even of a write that would change nothing', async () => {
+  test('is checked even if the write would change nothing', async () => {
     const table = await createTable(client(), [{ a: 1 }]);
     const path = `${table.path}/${table.rowIds[0]}`;
     const headers = { 'if-match': `"${table.version - 1n}"` };
@@ -192,7 +192,7 @@ describe('If-None-Match', () => {
     paths.flatMap(([name, method, path]) =>
       ['1', '"1', '* , "1"', '"1" "2"'].map((tags) => [name, tags, method, path] as const),
     ),
-  )('%s with %s is refused, whatever it asks for', async (_name, tags, method, path) => {
+  )('%s with %s is refused, whatever the request is for', async (_name, tags, method, path) => {
     const there = await createTable(client(), [{ a: 1 }]);
     const noRow = { ...there, rowIds: [unknownRowId] };
     for (const table of [there, noRow, { ...noRow, id: unknownTableId, path: `/tables/${unknownTableId}/rows` }]) {
@@ -202,7 +202,7 @@ describe('If-None-Match', () => {
     }
   });
 
-  test.each(paths)('%s: after a change it is 200 with the new version', async (_name, method, path) => {
+  test.each(paths)('%s is 200 with the new version after a change', async (_name, method, path) => {
     const table = await createTable(client(), [{ a: 1 }]);
     const { version } = await client().patch(`${table.path}/${table.rowIds[0]}`, { a: 2 });
     const answer = await client().send(path(table), { method, headers: { 'if-none-match': `"${table.version}"` } });
@@ -225,7 +225,7 @@ describe('a widening', () => {
     ['to an array', ({ path }) => client().post(`${path}?onSchemaError=updateSchema`, [{ a: [1] }])],
   ];
 
-  test.each(widenings)('%s moves the version of the table and the ETag of every row', async (_, widen) => {
+  test.each(widenings)('%s changes the version of the table and the ETag of every row', async (_, widen) => {
     const table = await createTable(client(), [{ a: 1, b: 1 }, { a: 2 }, { b: 3 }]);
     const before = await client().get(`${table.path}/${table.rowIds[0]}`);
     const { version } = await widen(table);
@@ -238,14 +238,14 @@ describe('a widening', () => {
     expect(after.json).not.toEqual(before.json);
   });
 
-  test('a row that is patched later has its own version again', async () => {
+  test('a row that is patched after a widening has its own version as ETag', async () => {
     const table = await createTable(client(), [{ a: 1, b: 1 }, { a: 2 }]);
     const widened = await client().post(`${table.path}?onSchemaError=updateSchema`, [{ a: 'x' }]);
     const patched = await client().patch(`${table.path}/${table.rowIds[0]}`, { b: 2 });
     expect([await rowVersion(table, 0), await rowVersion(table, 1)]).toEqual([patched.version, widened.version]);
   });
 
-  test("a patch to the same values after a widening moves nothing, and answers with the row's ETag", async () => {
+  test('a patch to the same values after a widening changes nothing, and answers with the ETag of the row', async () => {
     const table = await createTable(client(), [{ a: 1 }, { a: 2 }]);
     const widened = await client().post(`${table.path}?onSchemaError=updateSchema`, [{ a: 'x' }]);
     const answer = await client().patch(`${table.path}/${table.rowIds[0]}`, { a: '1' });
@@ -254,13 +254,13 @@ describe('a widening', () => {
     expect((await client().patch(`${table.path}/${table.rowIds[0]}`, { a: 1 })).version).toBe(widened.version);
   });
 
-  test('new columns are none: other rows keep their ETag', async () => {
+  test('a new column is no widening: other rows keep their ETags', async () => {
     const table = await createTable(client(), [{ a: 1 }]);
     await client().post(`${table.path}?onSchemaError=updateSchema`, [{ b: 1 }]);
     expect(await rowVersion(table, 0)).toBe(table.version);
   });
 
-  test('neither is a scalar that is wrapped for an array column', async () => {
+  test('a scalar that is wrapped for an array column is no widening', async () => {
     const table = await createTable(client(), [{ a: [1] }], { a: arrayOf('number') });
     await client().post(`${table.path}?onSchemaError=updateSchema`, [{ a: 2 }]);
     expect(await rowVersion(table, 0)).toBe(table.version);

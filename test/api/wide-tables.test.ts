@@ -24,7 +24,7 @@ async function expectAnswer(client: Client, table: string, query: object, data: 
   expect([status, status === 200 ? json.data : text]).toEqual([200, data]);
 }
 
-test('rows of 1,000 numbers are grouped, sorted, exported and asked in SQL after they were changed, added to, and deleted', async () => {
+test('rows of 1,000 numbers are grouped, sorted, exported and read by SQL after rows were changed, added and deleted', async () => {
   const { client } = await api().createTeam();
   const { id, path, rowIds } = await createTable(client, [
     rowOf(columnsMax, (at) => at),
@@ -87,7 +87,7 @@ test.each<[string, unknown, (changed: number) => unknown]>([
   ]);
 });
 
-test('a table whose columns become 1,000 is asked on', async () => {
+test('a table can be queried while its columns grow to 1,000', async () => {
   const { client } = await api().createTeam();
   const { id, path } = await createTable(client, [{ c0: 0 }]);
   for (const [from, to] of [
@@ -116,7 +116,7 @@ test('a table whose columns become 1,000 is asked on', async () => {
   }
 });
 
-test('look-ups in a table of 1,000 columns go on, many at a time, in the order that was asked', async () => {
+test('many simultaneous look-ups in a table of 1,000 columns are answered in the order of the requests', async () => {
   const { client } = await api().createTeam();
   const { id, rowIds } = await createTable(client, [rowOf(columnsMax, (at) => at), rowOf(columnsMax, (at) => -at)]);
   const answers = [];
@@ -137,7 +137,7 @@ test('look-ups in a table of 1,000 columns go on, many at a time, in the order t
   }
 });
 
-test('a continuation has the columns that the table had, though it has more by now', async () => {
+test('a continuation shows the columns that the table had, even if it has more by now', async () => {
   const { client } = await api().createTeam();
   const { id, path } = await createTable(client, [{ a: 1 }, { a: 2 }]);
   const ask = (continuation: string): ReturnType<Client['get']> =>
@@ -152,7 +152,7 @@ test('a continuation has the columns that the table had, though it has more by n
   ]);
 });
 
-test('a table without columns gets some, and is asked on', async () => {
+test('a table without columns can be queried, also after it gets some', async () => {
   const { client } = await api().createTeam();
   const { id, path } = await createTable(client, [{}]);
   await expectAnswer(client, id, { aggregate: [{ op: 'count' }] }, [{ count: 1 }]);
@@ -160,7 +160,7 @@ test('a table without columns gets some, and is asked on', async () => {
   await expectAnswer(client, id, { aggregate: [{ op: 'sum', column: 'b' }] }, [{ sum_b: 4 }]);
 });
 
-test('several teams ask and export tables of 1,000 columns at once, before and after patches: all is answered, or was too much, and the query process goes on', async () => {
+test('several teams query and export tables of 1,000 columns at once, before and after patches: each request is answered or refused as too large, and the query process survives', async () => {
   const rows = scale.wideRows;
   const seen: string[] = [];
   const work = async (cell: (column: number, row: number) => unknown): Promise<void> => {
@@ -224,7 +224,7 @@ test('several teams ask and export tables of 1,000 columns at once, before and a
   expect(seen.filter((one) => one === '200 true').length).toBeGreaterThan(3);
 });
 
-test('three teams export tables of 1,000 columns in three formats at once: each export is whole, or refused, and the query process goes on', async () => {
+test('three teams export tables of 1,000 columns in three formats at once: each export is complete or refused, and the query process survives', async () => {
   const rows = scale.wideRows;
   const startsOf = async (): Promise<number> =>
     sumOf(parseMetrics(await (await fetch(`${api().url}/metrics`)).text()), 'tablog_query_engine_starts')!;

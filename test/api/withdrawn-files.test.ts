@@ -31,7 +31,7 @@ test('bytes for an upload that was given up are refused', async () => {
   expect(await sendBytes(created, 'bytes')).toBe(notFound);
 });
 
-test('one of several withdrawals at once finds the file', async () => {
+test('one of several simultaneous withdrawals finds the file', async () => {
   const file = await upload(team.client, 'bytes');
   const outcomes = await Promise.all(
     Array.from({ length: 6 }, async () => outcomeOf(await withdraw(team.client, file))),
@@ -39,7 +39,7 @@ test('one of several withdrawals at once finds the file', async () => {
   expect(outcomes.toSorted()).toEqual(['200', ...Array(5).fill(notFound)]);
 });
 
-test('the completion of a file under a key has its answer again, though the file is withdrawn', async () => {
+test('a repeated completion under a key gets the first answer, even if the file is withdrawn', async () => {
   const file = await postUpload(team.client);
   await sendBytes(file, 'bytes');
   const complete = (key: string): Promise<Answer> =>
@@ -51,7 +51,7 @@ test('the completion of a file under a key has its answer again, though the file
   expect(outcomeOf(await complete('second'))).toBe(notFound);
 });
 
-test('a withdrawal under a key has its answer again', async () => {
+test('a repeated withdrawal under a key gets the first answer', async () => {
   const key = { 'idempotency-key': 'the same' };
   const file = await upload(team.client, 'bytes');
   for (let times = 0; times < 2; times += 1) expect(await withdraw(team.client, file, key)).toMatchObject(answered);
@@ -60,7 +60,7 @@ test('a withdrawal under a key has its answer again', async () => {
   expect(await withdraw(team.client, other, key)).toMatchObject(answered);
 });
 
-test.each(['x', unknownTableId, unknownTableId.toUpperCase(), '%00'])('there is no upload %s', async (id) => {
+test.each(['x', unknownTableId, unknownTableId.toUpperCase(), '%00'])('no upload has the ID %s', async (id) => {
   expect(outcomeOf(await withdraw(team.client, { id }))).toBe(notFound);
 });
 
@@ -98,7 +98,7 @@ describe('a file is not withdrawn', () => {
   });
 });
 
-test('caches may keep a file for as long as the setting says', async () => {
+test('caches may keep a file for as long as the setting allows', async () => {
   const { url } = await upload(team.client, 'bytes');
   expect((await fetch(url, { method: 'HEAD' })).headers.get('cache-control')).toBe('public, max-age=7');
 });

@@ -43,7 +43,7 @@ test('columns are added, renamed and removed in the menu of a column', async () 
   await page.getByRole('columnheader', { name: 'Bee string' }).waitFor();
 
   const removing = await choose(page, 'Bee', 'Remove column');
-  await removing.getByText('It has 1 value.').waitFor();
+  await removing.getByText('Its 1 value will be lost for everybody.').waitFor();
   await look(page, 'remove-column');
   await removing.getByRole('button', { name: 'Remove Bee' }).click();
   await untilPasses(async () => expect(await page.getByRole('columnheader', { name: 'Bee' }).count()).toBe(0));
@@ -62,18 +62,18 @@ test('a type is changed once it is clear what would be lost', async () => {
   const page = await signedIn(null);
   await openTable(page, 'retyped');
   const dialog = await choose(page, 't', 'Change type');
-  await dialog.getByText('It is text now.').waitFor();
+  await dialog.getByText('Its type is text.').waitFor();
   await dialog.getByLabel('Type').selectOption('markdown');
   await dialog.getByText('All values fit markdown.').waitFor();
   await dialog.getByLabel('Type').selectOption('number');
-  await dialog.getByText('1 value does not fit number, such as "soon". They would be gone for everybody.').waitFor();
+  await dialog.getByText('1 value does not fit number: "soon". It will be lost for everybody.').waitFor();
   await look(page, 'change-type');
   // Another client writes meanwhile. The console may empty only the cells that it showed.
   await table.add([{ t: 'later' }]);
-  await dialog.getByRole('button', { name: 'Change, and empty 1 cell' }).click();
+  await dialog.getByRole('button', { name: 'Change and empty 1 cell' }).click();
   await dialog.getByText('2 values do not fit number, such as "soon".').waitFor();
   expect(await typesOf(table)).toEqual([['t', 'string']]);
-  await dialog.getByRole('button', { name: 'Change, and empty 2 cells' }).click();
+  await dialog.getByRole('button', { name: 'Change and empty 2 cells' }).click();
   await page.getByRole('columnheader', { name: 't number' }).waitFor();
   expect((await table.rows().toArray()).map(({ t }) => t)).toEqual([1, undefined, 3, undefined]);
 });

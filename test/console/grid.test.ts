@@ -144,7 +144,7 @@ test('a value that does not fit its column can widen it', async () => {
   await openTable(page, 'widened');
   await type(page, 0, 'n', 'many');
   await page.getByRole('dialog').getByText('many is not a number.').waitFor();
-  await page.getByRole('dialog').getByText('Change n from number to text? This cannot be undone.').waitFor();
+  await page.getByRole('dialog').getByText('Change n from number to text? For everybody').waitFor();
   await look(page, 'misfit');
   expect(await page.getByRole('button', { name: 'Keep number' }).count()).toBe(1);
   await page.getByRole('button', { name: 'Change to text' }).click();
@@ -358,20 +358,15 @@ test('a paste is checked whole before anything changes, and numbers that cannot 
   expect(await now()).toEqual(pasted);
 });
 
-test('what somebody else has written is not pasted over, cleared or deleted', async () => {
+test('a block of which somebody else has changed rows is written after a question only, or not at all', async () => {
   const { table, rowIDs } = await tablog().createTable({
     name: 'guarded',
-    rows: [
-      { name: 'a', n: 1 },
-      { name: 'b', n: 2 },
-      { name: 'c', n: 3 },
-      { name: 'd', n: 4 },
-      { name: 'e', n: 5 },
-    ],
+    rows: ['a', 'b', 'c', 'd', 'e'].map((name, index) => ({ name, n: index + 1 })),
   });
   const rows = async (): Promise<unknown> => (await table.rows().toArray()).map(({ name, n }) => [name, n]);
   const page = await signedIn(null);
   await openTable(page, 'guarded');
+  const dialog = page.getByRole('dialog');
   // The page hears of no change of others, not by a question that is under way either: it asks one after the other.
   const hold = async (): Promise<void> => {
     const isHeld = Promise.withResolvers<void>();
@@ -382,84 +377,151 @@ test('what somebody else has written is not pasted over, cleared or deleted', as
     });
     await isHeld.promise;
   };
-  const goOn = async (): Promise<void> => {
-    await page.getByRole('button', { name: 'Show the rows as they are now' }).click();
+  const answer = async (button: string): Promise<void> => {
+    await dialog.getByRole('button', { name: button }).click();
+    await dialog.waitFor({ state: 'detached' });
     await page.unroute('**/tables/*/rows');
-    await page
+  };
+  const shows = async (): Promise<void> =>
+    page
       .locator('.status-line')
       .getByText(`Version ${(await table.version()).slice(1, -1)}`)
       .waitFor();
-  };
-  const lines = (): Promise<string[]> => page.getByRole('dialog').locator('tbody tr').allInnerTexts();
+  const lines = (): Promise<string[]> => dialog.locator('tbody tr').allInnerTexts();
+  const batches: number[] = [];
+  page.on('request', (request) => {
+    if (request.url().endsWith('/batch')) batches.push(request.postDataJSON().operations.length);
+  });
 
+  // A paste: another cell of a row is no conflict, and nothing is written before the answer.
   await hold();
   await table.patch(rowIDs[1]!, { name: 'theirs' });
-  // Another cell of the row is no conflict.
   await table.patch(rowIDs[2]!, { n: 30 });
   await table.delete(rowIDs[4]!);
-  await page.evaluate(`navigator.clipboard.writeText('v\\nw\\nx\\ny\\nz')`);
+  const before = await rows();
+  await page.evaluate(`navigator.clipboard.writeText('v\\nw\\nx\\ny\\nz\\nadded')`);
   await cell(page, 0, 'name').click();
   await page.keyboard.press('Control+V');
-  await page.getByText('3 rows changed, 0 rows added.').waitFor();
-  await page.getByRole('dialog', { name: '2 rows were not changed' }).waitFor();
+  await page.getByRole('dialog', { name: 'Somebody else has changed 2 of 6 rows' }).waitFor();
   expect(await lines()).toEqual(['2\tname\tb\ttheirs\tw', '5\tname\te\tThe row is deleted\tz']);
   await look(page, 'row-conflicts');
-  expect(await rows()).toEqual([
+  expect(await rows()).toEqual(before);
+  await answer('Keep what is there now');
+  await page.getByText('3 rows changed, 1 row added.').waitFor();
+  expect(batches).toEqual([6, 4]);
+  const pasted = [
     ['v', 1],
     ['theirs', 2],
     ['x', 30],
     ['y', 4],
-  ]);
-  await goOn();
-  await cell(page, 1, 'name').getByText('theirs').waitFor();
+    ['added', undefined],
+  ];
+  expect(await rows()).toEqual(pasted);
+  await shows();
+  await cell(page, 4, 'name').getByText('added').waitFor();
 
+  // A cleared block: first nothing, then all of it.
+  for (const [button, cleared] of [
+    ['Cancel', [['v', 10], ...pasted.slice(1)]],
+    ['Replace with mine', [[undefined, undefined], [undefined, undefined], ...pasted.slice(2)]],
+  ] as const) {
+    await hold();
+    await table.patch(rowIDs[0]!, { n: button === 'Cancel' ? 10 : 11 });
+    // A cell that is drawn anew loses the click.
+    await untilPasses(async () => {
+      await cell(page, 0, 'name').click();
+      await page.keyboard.press('Shift+ArrowDown');
+      await page.keyboard.press('Shift+ArrowRight');
+      await page.locator('.in-range').nth(3).waitFor({ timeout: 2000 });
+    });
+    await page.keyboard.press('Delete');
+    await page.getByRole('dialog', { name: 'Somebody else has changed 1 of 2 rows' }).waitFor();
+    expect(await lines()).toHaveLength(1);
+    await answer(button);
+    await untilPasses(async () => expect(await rows()).toEqual(cleared));
+    await shows();
+    if (button === 'Cancel') await cell(page, 0, 'n').getByText('10').waitFor();
+  }
+
+  // Deleted rows: those that are kept stay selected.
   await hold();
-  await table.patch(rowIDs[0]!, { n: 10 });
-  // A cell that is drawn anew loses the click.
+  for (const index of [2, 3]) await page.locator(`.ag-row[row-index="${index}"] .ag-checkbox-input`).check();
+  await table.patch(rowIDs[3]!, { name: 'theirs' });
+  await page.getByRole('button', { name: 'Delete 2 rows' }).click();
+  await dialog.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByRole('dialog', { name: 'Somebody else has changed 1 of 2 rows' }).waitFor();
+  expect(await lines()).toEqual(['4\tname\ty\ttheirs']);
+  await look(page, 'rows-to-delete');
+  await answer('Keep these rows');
+  await page.getByText('1 row deleted.').waitFor();
+  expect((await rows()) as unknown[]).toHaveLength(4);
+  await shows();
+  await cell(page, 2, 'name').getByText('theirs').waitFor();
+  await hold();
+  await table.patch(rowIDs[3]!, { name: 'theirs again' });
+  await page.getByRole('button', { name: 'Delete 1 row' }).click();
+  await dialog.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByRole('dialog', { name: 'Somebody else has changed 1 of 1 row' }).waitFor();
+  await answer('Delete these rows too');
+  await untilPasses(async () => expect((await rows()) as unknown[]).toHaveLength(3));
+  await page.getByRole('button', { name: /^Delete \d/ }).waitFor({ state: 'detached' });
+});
+
+test('a block is filled by one pasted cell, and by its first row; one step has at most 10,000 rows', async () => {
+  const { table } = await tablog().createTable({
+    name: 'filled',
+    rows: Array.from({ length: 4 }, (_, n) => ({ name: `row ${n}`, n })),
+  });
+  const rows = async (): Promise<unknown> => (await table.rows().toArray()).map(({ name, n }) => [name, n]);
+  const page = await signedIn(null);
+  await openTable(page, 'filled');
+  const writes: string[] = [];
+  page.on('request', (request) => {
+    if (/\/(batch|rows)(\/.*)?$/.test(request.url()) && !/^(GET|HEAD)$/.test(request.method()))
+      writes.push(request.url().split('/').at(-1)!);
+  });
+  await page.evaluate(`navigator.clipboard.writeText('same')`);
+  await cell(page, 1, 'name').click();
+  for (const key of ['ArrowDown', 'ArrowDown']) await page.keyboard.press(`Shift+${key}`);
+  await page.keyboard.press('Control+V');
+  await page.getByText('3 rows changed, 0 rows added.').waitFor();
+  expect(await rows()).toEqual([
+    ['row 0', 0],
+    ['same', 1],
+    ['same', 2],
+    ['same', 3],
+  ]);
   await untilPasses(async () => {
     await cell(page, 0, 'name').click();
     await page.keyboard.press('Shift+ArrowDown');
     await page.keyboard.press('Shift+ArrowRight');
     await page.locator('.in-range').nth(3).waitFor({ timeout: 2000 });
   });
+  await page.keyboard.press('Control+D');
+  await page.getByText('Cells of 1 row filled.').waitFor();
+  const filled = [
+    ['row 0', 0],
+    ['row 0', 0],
+    ['same', 2],
+    ['same', 3],
+  ];
+  expect(await rows()).toEqual(filled);
+  // What this page itself has written is no conflict, however soon the next change follows.
   await page.keyboard.press('Delete');
-  await page.getByText('Cells of 1 row cleared.').waitFor();
-  await page.getByRole('dialog', { name: '1 row was not changed' }).waitFor();
-  expect(await lines()).toEqual(['1\tname\tv\tv\t(empty)', '1\tn\t1\t10\t(empty)']);
-  expect(await rows()).toEqual([
-    ['v', 10],
-    [undefined, undefined],
-    ['x', 30],
-    ['y', 4],
-  ]);
-  await goOn();
-  await cell(page, 0, 'n').getByText('10').waitFor();
+  await page.getByText('Cells of 2 rows cleared.').waitFor();
+  const cleared = [[undefined, undefined], [undefined, undefined], ...filled.slice(2)];
+  expect(await rows()).toEqual(cleared);
 
-  await hold();
-  for (const index of [2, 3]) await page.locator(`.ag-row[row-index="${index}"] .ag-checkbox-input`).check();
-  await table.patch(rowIDs[3]!, { name: 'theirs' });
-  await page.getByRole('button', { name: 'Delete 2 rows' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
-  await page.getByText('1 row deleted.').waitFor();
-  await page.getByRole('dialog', { name: '1 row was not deleted' }).waitFor();
-  expect(await lines()).toEqual(['4\tname\ty\ttheirs']);
-  expect(await rows()).toEqual([
-    ['v', 10],
-    [undefined, undefined],
-    ['theirs', 4],
-  ]);
-  await goOn();
-  // What was not deleted stays selected, and can be deleted as it is now.
-  await cell(page, 2, 'name').getByText('theirs').waitFor();
-  await page.getByRole('button', { name: 'Delete 1 row' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
-  await untilPasses(async () =>
-    expect(await rows()).toEqual([
-      ['v', 10],
-      [undefined, undefined],
-    ]),
-  );
-  await page.getByRole('button', { name: /^Delete \d/ }).waitFor({ state: 'detached' });
+  await page.evaluate(`navigator.clipboard.writeText('x\\n'.repeat(10_001))`);
+  await cell(page, 0, 'name').click();
+  await page.keyboard.press('Control+V');
+  await page.locator('.notice').getByText('These are 10,001 rows, and one step has at most 10,000.').waitFor();
+  await page.evaluate(`navigator.clipboard.writeText(('x'.repeat(1000) + '\\n').repeat(2000))`);
+  await cell(page, 0, 'name').click();
+  await page.keyboard.press('Control+V');
+  await page.locator('.notice').getByText('one step that changes rows has at most 1 MiB').waitFor();
+  expect(await rows()).toEqual(cleared);
+  expect(writes).toEqual(['batch', 'batch', 'batch']);
 });
 
 test('a table that another client has renamed keeps its name, and one that another client has changed is deleted at the second click', async () => {
@@ -468,7 +530,7 @@ test('a table that another client has renamed keeps its name, and one that anoth
   await openTable(page, 'seen');
   await page.getByRole('button', { name: 'More' }).click();
   await page.getByRole('button', { name: 'Rename' }).click();
-  await page.getByLabel('What n is shown as').fill('mine');
+  await page.getByLabel('Name shown for n').fill('mine');
   await table.update({ name: 'theirs' });
   // The page may have heard of it.
   await page.getByRole('heading', { name: 'theirs' }).waitFor();
@@ -481,7 +543,7 @@ test('a table that another client has renamed keeps its name, and one that anoth
 
   await page.getByRole('button', { name: 'More' }).click();
   await page.getByRole('button', { name: 'Rename' }).click();
-  await page.getByLabel('What n is shown as').fill('mine again');
+  await page.getByLabel('Name shown for n').fill('mine again');
   await table.update({ columns: [{ id: 'n', displayName: 'their column' }] });
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('alert').getByText('Somebody else has renamed the table').waitFor();
@@ -557,7 +619,7 @@ test('a table is created, renamed and deleted; a token for reading offers none o
   await look(page, 'table-menu');
   await page.getByRole('button', { name: 'Rename' }).click();
   await page.getByLabel('Name of the table').fill('renamed');
-  await page.getByLabel('What price is shown as').fill('Price in €');
+  await page.getByLabel('Name shown for price').fill('Price in €');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('heading', { name: 'renamed' }).waitFor();
   await page.locator('.ag-header-cell-text', { hasText: 'Price in €' }).waitFor();

@@ -39,6 +39,16 @@ test('SQL is completed, answered as a table and as a chart, and kept in the addr
   await page.reload();
   await page.getByRole('gridcell', { name: 'south' }).waitFor();
   expect(await page.getByLabel('SQL').innerText()).toContain("region <> '100%/'");
+  await tablog().createTable({ name: 'points', rows: Array.from({ length: 5001 }, (_, x) => ({ x, y: x % 7 })) });
+  await page.getByLabel('SQL').click();
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type('SELECT x, y FROM points');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('Control+Enter');
+  await page.getByText('5,001 rows in').waitFor();
+  await page.getByLabel('Chart').check();
+  await page.getByText('First 5,000 rows of 5,001. Group rows in the query to draw all.').waitFor();
+  await look(page, 'chart-left-out');
   await page.getByLabel('SQL').click();
   await page.keyboard.press('Control+A');
   await page.keyboard.type('SELECT * FROM nowhere');

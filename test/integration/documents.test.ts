@@ -58,7 +58,7 @@ test.each([
   'docs/reference/tables-columns-types.md',
   ...howTos,
   ...atLength,
-])('%s works as it is written, and prints what it says', async (path) => {
+])('the commands in %s work as written, and print the shown output', async (path) => {
   const document = (await readFile(join(root, path), 'utf8')).replaceAll('http://127.0.0.1:8080', server.url);
   const steps = stepsOf(document).map((step) => (isCommand(step) ? withoutElsewhere(step) : step));
   expect(steps.filter(isCommand).length).toBeGreaterThan(0);

@@ -50,6 +50,7 @@ export class TeamActor {
             ifMatch: tables.ifMatch(tableId),
             onSchemaError,
             limits: random.chance(0.01) ? { ...limits, rowsPerTableMax: 0 } : limits,
+            ...(rows.kind === 'few' && random.chance(0.1) ? { mode: 'upsert' } : {}),
             rows,
           },
           body,

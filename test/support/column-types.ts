@@ -2,25 +2,11 @@
  * A simple reference implementation of the interface's column types (docs/spec/decisions.md 2 and 6), to compare with
  * the service. Types are names: `number`, or `array<number>`.
  */
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+import { scalarKinds } from '../../src/language/values/column-type.ts';
 
-export const scalarKinds = [
-  'string',
-  'uri',
-  'imageURI',
-  'audioURI',
-  'markdown',
-  'phoneNumber',
-  'emailAddress',
-  'emoji',
-  'date',
-  'time',
-  'dateTime',
-  'duration',
-  'number',
-  'boolean',
-  'json',
-] as const;
+export { scalarKinds };
+
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
 export const arrayTypeName = (kind: string): string => `array<${kind}>`;
 export const itemOf = (type: string): string | null => /^array<(.*)>$/.exec(type)?.[1] ?? null;

@@ -1,6 +1,6 @@
 /** Requests and their rows for decision tests (decisions.ts), as plain values. */
 import { batch } from '../../commands/batch.ts';
-import type { Event, EventData } from '../../src/language/events/event.ts';
+import type { Event, EventData, EventOf } from '../../src/language/events/event.ts';
 import type { EventRows, RowSource } from '../../src/language/events/row-source.ts';
 import { formatRowId, type RowAddress } from '../../src/language/events/row-id.ts';
 import type { RowLimits, UploadLimits } from '../../src/language/events/limits.ts';
@@ -31,8 +31,11 @@ export interface Rows {
   readonly before?: readonly Arrived[];
 }
 
-function read(rows: readonly string[]): { carried: EventRows; body: Uint8Array; runs: Uint8Array | null } {
-  const reader = new JsonRowReader({ form: 'rows', retainIds: true });
+function read(
+  rows: readonly string[],
+  keepsNulls = false,
+): { carried: EventRows; body: Uint8Array; runs: Uint8Array | null } {
+  const reader = new JsonRowReader({ form: 'rows', retainIds: true, keepsNulls });
   const blocks = [...reader.push(Buffer.from(`[${rows.join(',')}]`)), ...reader.end().blocks];
   const block = blocks[0] ?? { profile: emptyProfile, body: Buffer.of(), ids: null };
   const { profile, ids } = block;
@@ -47,6 +50,12 @@ export const noRows: Rows = { source: { kind: 'none' } };
 
 export function few(...rows: readonly string[]): Rows {
   const { carried, body } = read(rows);
+  return { source: { kind: 'few', ...carried }, body };
+}
+
+/** Few rows that keep their nulls, for an upsert. */
+export function fewWithNulls(...rows: readonly string[]): Rows {
+  const { carried, body } = read(rows, true);
   return { source: { kind: 'few', ...carried }, body };
 }
 
@@ -122,6 +131,12 @@ export function add({ source, ...carried }: Rows, asked: Asked = {}): Request {
   };
 }
 
+/** Upserts these rows. */
+export function upsert(rows: Rows, asked: Asked = {}): Request {
+  const { data, ...carried } = add(rows, asked);
+  return { data: { ...(data as EventOf<'RowsAddRequested'>), mode: 'upsert' }, ...carried };
+}
+
 /** Overwrites the table with these rows, and with this schema if one is given. */
 export function overwrite({ source, ...carried }: Rows, asked: Asked & { readonly schema?: string } = {}): Request {
   const { schema, ifMatch = null, mode = 'abort' } = asked;
@@ -180,15 +195,16 @@ export function patch(row: RowAddress, text: string, asked: Asked = {}): Request
 /** An operation of a batch: adds, patches or deletes a row. `ifMatch` guards the row. */
 export type BatchOperation =
   | readonly ['add', row: string]
+  | readonly ['upsert', row: string]
   | readonly ['patch', row: RowAddress, text: string, ifMatch?: bigint]
   | readonly ['delete', row: RowAddress, ifMatch?: bigint];
 
 export function batchOf(operations: readonly BatchOperation[], asked: Asked = {}): Request {
   const { ifMatch = null, mode = 'abort' } = asked;
   const listed = operations.map((operation) => {
-    if (operation[0] === 'add') return `{"op":"add","row":${operation[1]}}`;
     const [op, row] = operation;
-    const [text, guard] = op === 'patch' ? [`,"row":${operation[2]}`, operation[3]] : ['', operation[2]];
+    if (typeof row === 'string') return `{"op":"${op}","row":${row}}`;
+    const [text, guard] = operation[0] === 'patch' ? [`,"row":${operation[2]}`, operation[3]] : ['', operation[2]];
     return `{"op":"${op}","rowID":"${formatRowId(row)}"${text}${guard === undefined ? '' : `,"ifMatch":"${guard}"`}}`;
   });
   const read = readBatch(Buffer.from(`{"operations":[${listed.join(',')}],"onSchemaError":"${mode}"}`));

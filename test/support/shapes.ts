@@ -203,7 +203,11 @@ const shapes: readonly Shape[] = [
   {
     route: /^POST \/tables\/[^/]*\/rows$/,
     versioned: true,
-    bodies: { 201: exactly({ data: added }), 202: exactly({ data: exactly({ jobID: jobId }) }) },
+    bodies: {
+      200: exactly({ data: added }),
+      201: exactly({ data: added }),
+      202: exactly({ data: exactly({ jobID: jobId }) }),
+    },
   },
   {
     route: /^(PATCH|DELETE) \/tables\/[^/]*\/rows$/,

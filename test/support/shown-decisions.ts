@@ -1,9 +1,12 @@
 /** Prints decisions as one line each, for tables of cases. */
+import type { States } from '../../projections/models.ts';
+import type { Outcome } from '../../src/language/events/outcome.ts';
 import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import type { Stash } from '../../projections/stashes/stash.ts';
 import type { Extent, Table } from '../../projections/tables/table.ts';
 import type { Team, UsageChange } from '../../projections/teams/team.ts';
 import type { Upload } from '../../projections/uploads/upload.ts';
+import { presentersOf } from '../../src/language/values/presentation.ts';
 import { currentType } from '../../src/language/values/table-schema.ts';
 import type { SchemaColumn } from '../../src/language/values/table-schema.ts';
 import { here, type Change } from './decisions.ts';
@@ -52,6 +55,8 @@ function shownChange(change: Exclude<Change, UsageChange>, at: LogPlace): string
       return `keys ${[...change.freed.map((text) => `-${text}`), ...change.taken.map(([text]) => `+${text}`)].join(' ')}`;
     case 'keyRuns':
       return `keys of ${change.runs.parts.length} parts`;
+    case 'preparedKeys':
+      return `keys of index ${change.since}: ${[...change.freed.map((hash) => `-${hash}`), ...change.moved.map(({ hash }) => `=${hash}`), ...change.taken.map(({ hash }) => `+${hash}`)].join(' ')}`.trimEnd();
     case 'endedKey':
       return `key of ${change.since} ended`;
     case 'row':
@@ -128,4 +133,32 @@ function shownExtent({
     ...(deleted === 0 ? [] : [`${deleted} deleted`]),
   ];
   return words.join(' ');
+}
+
+/** `ok 100 +1 ~2 =3 -4`: the ETag, and how many were added, patched, left unchanged and deleted. */
+export function shownCounts(outcome: Outcome): string {
+  if (outcome.status === 'refused') return `${outcome.refusal.type}: ${outcome.refusal.message}`;
+  const { added, patched, unchanged, deleted } = outcome.result.operations!;
+  return `ok ${outcome.etag} +${added} ~${patched} =${unchanged} -${deleted}`;
+}
+
+/** The rows of a state as they read now, without deleted ones, in the order of their extents. */
+export function presentedRows({ tables }: States): string[] {
+  const table = tables.table('table')!;
+  const presenterFor = presentersOf(tables.schema(table), table.widened);
+  return [...tables.allExtents()].flatMap(({ key, rows }) =>
+    Array.from({ length: rows }, (_, index) => tables.findRow(key, index)!)
+      .filter(({ body }) => body !== null)
+      .map(({ form, body }) => presenterFor(form)(body!)),
+  );
+}
+
+/** The ranges of row IDs in the outcome: `100.0[2]` or, of several rows, `100.0[2..4]`. */
+export function idsOf(outcome: Outcome): string {
+  const ranges = outcome.status === 'applied' ? (outcome.result.rows ?? []) : [];
+  return ranges
+    .map(({ version, ordinal, first, count }) => {
+      return `${version}.${ordinal}[${first}${count === 1 ? '' : `..${first + count - 1}`}]`;
+    })
+    .join(' ');
 }

@@ -1,4 +1,5 @@
 /** Values of every column type, and whether a table accepts them. */
+import type { ScalarKind } from '../../src/language/values/column-type.ts';
 import type { Client } from './client.ts';
 import { typeInSchema, type Json } from './column-types.ts';
 import { createTable, type MadeTable } from './tables.ts';
@@ -29,8 +30,13 @@ const otherMoments = [
   '20240101T1230',
 ];
 
+interface Sample {
+  readonly fit: Json[];
+  readonly misfit: Json[];
+}
+
 /** Values that fit each scalar type, and values that do not. */
-export const values: Readonly<Record<string, { fit: Json[]; misfit: Json[] }>> = {
+const samples = {
   string: { fit: [...texts, ...uris, ...days, 1, 2.5, true, false], misfit: [] },
   markdown: { fit: [...texts, '# Title\n\n* item', 1, 2.5, true], misfit: [] },
   uri: {
@@ -171,7 +177,9 @@ export const values: Readonly<Record<string, { fit: Json[]; misfit: Json[] }>> =
   number: { fit: [0, -1, 1.5, 1e300, -2.5e-10, 9007199254740992], misfit: ['1', '', '1.5', true, 'NaN'] },
   boolean: { fit: [true, false], misfit: ['true', '', 0, 1] },
   json: { fit: ['', 'x', 1, true, [], [1, 'x', null], [[1]], {}, { a: { b: [null, { c: 1 }] } }], misfit: [] },
-};
+} satisfies Readonly<Record<ScalarKind, Sample>>;
+
+export const values: Readonly<Record<string, Sample>> = samples;
 /** Adds each value in a row of its own. Resolves to the values as stored. */
 export async function takenBy(
   reader: Client,

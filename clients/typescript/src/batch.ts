@@ -4,20 +4,21 @@ import type { operations } from './interface.ts';
 import type { RowChanges } from './rows.ts';
 import { versionOf, type Version, type Versioned } from './versions.ts';
 
-/** An operation of a batch. With `ifMatch` it is refused if its row has changed since. */
+/** An operation of a batch. If its row has changed since the version in `ifMatch`, the whole batch is refused. */
 export type RowOperation<Row> =
   | { readonly op: 'add'; readonly row: Row }
+  | { readonly op: 'upsert'; readonly row: RowChanges<Row> }
   | { readonly op: 'patch'; readonly rowID: string; readonly row: RowChanges<Row>; readonly ifMatch?: Version }
   | { readonly op: 'delete'; readonly rowID: string; readonly ifMatch?: Version };
 
-/** What the operations of a batch did: the ID of the row of each, in order, and the version of the table. */
+/** The result of a batch or an upsert: the row ID of each operation or row, in order, and the version of the table. */
 export interface Changed extends Versioned<{ readonly rowIDs: readonly string[] }> {
   /** How many operations added, patched or deleted a row, and how many changed nothing. */
   readonly added: number;
   readonly patched: number;
   readonly deleted: number;
   readonly unchanged: number;
-  /** How many cells were dropped, where `dropColumns` allowed that. */
+  /** How many cells were dropped, if `dropColumns` allowed that. */
   readonly droppedCells: number;
 }
 
@@ -30,7 +31,7 @@ export interface WhereOptions {
 
 type BatchBody = operations['changeRows']['requestBody']['content']['application/json'];
 
-/** The body of a request. In it a version stands without quotes. */
+/** The body of a request, in which versions have no quotes. */
 export function batchBody<Row>(
   batch: readonly RowOperation<Row>[],
   onSchemaError: BatchBody['onSchemaError'],
@@ -43,7 +44,7 @@ export function batchBody<Row>(
   return { operations: listed as BatchBody['operations'], ...(onSchemaError !== undefined && { onSchemaError }) };
 }
 
-/** What the answer says. Throws TablogError if it has no version. */
+/** The result in an answer. Throws TablogError if the answer has no version. */
 export function changedBy(rowIDs: readonly string[], response: Response): Changed {
   const counts = response.headers.get('tablog-rows') ?? '';
   const count = (what: string): number => Number(new RegExp(`\\b${what}=(\\d+)`).exec(counts)?.[1] ?? 0);

@@ -1,4 +1,4 @@
-/** The columns of a table: which there are, their names, types and order. */
+/** The columns of a table, their names, types and order. */
 import { newKey } from './headers.ts';
 import type { components, operations } from './interface.ts';
 import type { Transport } from './transport.ts';
@@ -9,7 +9,7 @@ type Schemas = components['schemas'];
 /** A column as the service shows it. */
 export type Column = Schemas['Table']['schema']['columns'][number];
 
-/** A column as it is given for a new table, or as a new column. */
+/** The definition of a new column, for a new or an existing table. */
 export type NewColumn = Schemas['NewTableSchema']['columns'][number];
 
 /** The cells of a column that do not fit its new type. */
@@ -18,15 +18,18 @@ export type ColumnMisfits = Schemas['ColumnMisfits'];
 type Changes = operations['updateTable']['requestBody']['content']['application/json'];
 
 export interface ColumnOptions {
-  /** The request takes effect only if the table has not changed since; else it throws TablogError. */
+  /**
+   * The request takes effect only if the table has not changed since this version. Otherwise it throws TablogError
+   * `precondition_failed`.
+   */
   readonly ifMatch?: Version;
   readonly signal?: AbortSignal;
 }
 
 export interface ChangeTypeOptions extends ColumnOptions {
   /**
-   * What becomes of cells that do not fit the new type. `abort` (default): it throws TablogError
-   * `column_has_invalid_value`. `clear`: they are empty from then on.
+   * What to do if cells do not fit the new type. `abort` (default): change nothing, and throw TablogError
+   * `column_has_invalid_value`. `clear`: empty these cells.
    */
   readonly onMisfit?: 'abort' | 'clear';
 }
@@ -47,12 +50,12 @@ export class Columns {
     return data!.data.schema.columns;
   }
 
-  /** Adds columns behind the others. They are empty in all rows that there are. */
+  /** Adds columns after the existing ones. They are empty in all existing rows. */
   async add(columns: readonly NewColumn[], options: ColumnOptions = {}): Promise<Version> {
     return (await this.#change({ add: [...columns] }, options)).version;
   }
 
-  /** Removes columns with their values. A column that is added again under such an ID is empty. */
+  /** Removes columns with their values. If a column with the same ID is added later, it is empty. */
   async remove(ids: readonly string[], options: ColumnOptions = {}): Promise<Version> {
     return (await this.#change({ remove: [...ids] }, options)).version;
   }
@@ -62,12 +65,12 @@ export class Columns {
     return (await this.#change({ columns: [{ id, displayName }] }, options)).version;
   }
 
-  /** Puts these columns first, in this order. The others follow as they are. */
+  /** Puts these columns first, in this order. The others follow in their present order. */
   async reorder(ids: readonly string[], options: ColumnOptions = {}): Promise<Version> {
     return (await this.#change({ order: [...ids] }, options)).version;
   }
 
-  /** Gives a column another type. Returns the cells that were cleared, if `onMisfit` is `clear`. */
+  /** Gives a column another type. If `onMisfit` is `clear`, returns what was cleared. */
   async changeType(
     id: string,
     type: NewColumn['type'],
@@ -76,7 +79,7 @@ export class Columns {
     return this.#change({ columns: [{ id, type }] }, options, { onMisfit });
   }
 
-  /** Which cells of a column do not fit another type. Changes nothing. */
+  /** Counts the cells of a column that do not fit another type. Changes nothing. */
   async tryType(
     id: string,
     type: NewColumn['type'],

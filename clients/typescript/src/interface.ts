@@ -99,7 +99,7 @@ export interface paths {
         put?: never;
         /**
          * Add rows
-         * @description Adds all rows, or none of them if there is an error. A `$rowID` in a row is ignored.
+         * @description Adds all rows, or none of them if there is an error. A `$rowID` in a row is ignored. With `mode=upsert`, a row whose key a row of the table has patches that row: null, or an empty cell of CSV or TSV, empties a cell, and columns that the row does not name stay. All other rows are added, also those in which a column of the key is empty. If two rows of the body have the same key, the later one patches the earlier one.
          */
         post: operations["addRows"];
         /**
@@ -131,7 +131,7 @@ export interface paths {
         put?: never;
         /**
          * Change rows in a batch
-         * @description Adds, patches and deletes rows in one step, with one version: either every operation takes effect, in order, or none does. An operation sees what the operations before it did. The message of an error begins with the place, like `operations[3].row.age`. An `ifMatch` guards one row, `If-Match` the whole table.
+         * @description Adds, upserts, patches and deletes rows in one step, with one version: either every operation takes effect, in order, or none does. An `upsert` patches the row with the same key, or adds one if there is none. An operation sees what the operations before it did. The message of an error begins with the place, like `operations[3].row.age`. An `ifMatch` guards one row, `If-Match` the whole table.
          */
         post: operations["changeRows"];
         delete?: never;
@@ -441,7 +441,7 @@ export interface paths {
         };
         /**
          * Get the progress of a job
-         * @description How many rows of the request have taken effect: none or all of them. `eventsAhead` counts the events in its part of the log that are still to be decided.
+         * @description How many rows of the request have taken effect: none or all of them. `eventsAhead` is the highest number of events that the service may have to decide before.
          */
         get: operations["getJobProgress"];
         put?: never;
@@ -1133,6 +1133,7 @@ export interface components {
             rowsDone: number;
             /** @description Null while it is unknown. */
             rowsTotal: number | null;
+            /** @description The number of events in the team's part of the log that are not decided yet, as far as this process knows. They are events of all teams of that part, also events after the request. So at most this many are decided before it. With the log in Postgres, it is 0. */
             eventsAhead?: number;
             /** @description The value that `Tablog-Dropped-Cells` would have had. */
             cellsDropped?: number;
@@ -3099,6 +3100,8 @@ export interface operations {
             query?: {
                 /** @description What happens to cells that do not fit the schema. `abort`: the request is refused. `dropColumns`: the cells are dropped; so are cells that no row may hold, because their text is too long or not well-formed. `updateSchema`: columns are added or their types widened, so that all cells fit. */
                 onSchemaError?: "abort" | "dropColumns" | "updateSchema";
+                /** @description What happens to a row whose key a row of the table has. `add`: the request is refused. `upsert`: the row of the table is patched; the columns that the new row does not name stay. Needs a table with a key. */
+                mode?: "add" | "upsert";
                 /** @description For CSV and TSV. `absent`: the first line is a row, and the columns are `column_1`, `column_2` and so on. */
                 header?: "present" | "absent";
                 /** @description For CSV and TSV. The character between cells; write a tab as `\t` or `tab`. By default a comma for CSV and a tab for TSV, unless a first line such as `sep=;` names another one. */
@@ -3164,6 +3167,29 @@ export interface operations {
             };
         };
         responses: {
+            /** @description The rows were upserted (`mode=upsert`). The IDs are those of the rows in the table, one for each row of the body, in order. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Tablog-Rows": components["headers"]["Tablog-Rows"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Tablog-Dropped-Cells": components["headers"]["Tablog-Dropped-Cells.at-times"];
+                    "Tablog-Short-Lines": components["headers"]["Tablog-Short-Lines.at-times"];
+                    "Tablog-Notes": components["headers"]["Tablog-Notes.at-times"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description The IDs of the rows, in the order of the input. */
+                            rowIDs: string[];
+                        };
+                    };
+                };
+            };
             /** @description The rows were added. */
             201: {
                 headers: {
@@ -3428,6 +3454,10 @@ export interface operations {
                     operations: ({
                         /** @constant */
                         op: "add";
+                        row: components["schemas"]["InputRow"];
+                    } | {
+                        /** @constant */
+                        op: "upsert";
                         row: components["schemas"]["InputRow"];
                     } | {
                         /** @constant */

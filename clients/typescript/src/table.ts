@@ -45,7 +45,7 @@ export type ExportFormat = NonNullable<NonNullable<operations['exportTable']['pa
 
 export class Table<Row extends object = AnyRow> {
   readonly id: string;
-  /** Its columns, to be added, renamed, retyped, reordered and removed. */
+  /** Its columns: lists, adds, renames, reorders and removes them, and changes their types. */
   readonly columns: Columns;
   readonly #transport: Transport;
 
@@ -137,6 +137,26 @@ export class Table<Row extends object = AnyRow> {
     return { data: { rowIDs }, version: versionOf(response), droppedCells: droppedCellsOf(response) };
   }
 
+  /**
+   * Upserts rows by the key of the table, all or none: a row whose key exists patches that row, and null empties a
+   * cell; any other row is added. Throws TablogError `request_validation_error` if the table has no key.
+   */
+  async upsert(
+    rows: readonly RowChanges<Row>[],
+    { signal, onSchemaError, ...options }: WriteOptions = {},
+  ): Promise<Changed> {
+    const { data, response } = await this.#transport.operations.POST('/tables/{tableID}/rows', {
+      params: {
+        ...this.#params,
+        query: { mode: 'upsert', ...(onSchemaError !== undefined && { onSchemaError }) },
+        header: { ...newKey(), ...ifMatch(options.ifMatch) },
+      },
+      body: [...rows] as AnyRow[],
+      ...(signal && { signal }),
+    });
+    return changedBy((data as { readonly data: Changed['data'] }).data.rowIDs, response);
+  }
+
   /** Changes the named columns of a row. Returns its new version. */
   async patch(
     rowID: string,
@@ -164,9 +184,9 @@ export class Table<Row extends object = AnyRow> {
   }
 
   /**
-   * Adds, patches and deletes rows in one step: all of these operations take effect, in order, or none does. At most
-   * 10,000. `ifMatch` guards the whole table; each operation may guard its row. The message of a TablogError begins
-   * with the place: `operations[3].row.age`.
+   * Adds, upserts, patches and deletes rows in one step: all of these operations take effect, in order, or none does.
+   * At most 10,000. `ifMatch` guards the whole table; each operation may guard its row. The message of a TablogError
+   * begins with the place: `operations[3].row.age`.
    */
   async batch(
     operations: readonly RowOperation<Row>[],
@@ -181,8 +201,8 @@ export class Table<Row extends object = AnyRow> {
   }
 
   /**
-   * Patches all rows that meet a filter: at most 10,000, in one step. A row that somebody changes meanwhile is read
-   * again. Throws TablogError `precondition_failed` if that happens again and again.
+   * Patches all rows that meet a filter: at most 10,000, in one step. If others change one of these rows meanwhile, the
+   * service tries again. Throws TablogError `precondition_failed` if that happens in each of its tries.
    */
   async patchWhere(
     filter: Condition<Row>,
@@ -196,7 +216,7 @@ export class Table<Row extends object = AnyRow> {
     return changedBy(data!.data.rowIDs, response);
   }
 
-  /** Deletes all rows that meet a filter: as `patchWhere`. */
+  /** Deletes all rows that meet a filter, under the same conditions as `patchWhere`. */
   async deleteWhere(filter: Condition<Row>, options: WhereOptions = {}): Promise<Changed> {
     const { data, response } = await this.#transport.operations.DELETE(
       '/tables/{tableID}/rows',
@@ -206,8 +226,8 @@ export class Table<Row extends object = AnyRow> {
   }
 
   /**
-   * Adds any number of rows in one step, or replaces all rows by them (`overwrite`). They are sent in parts, while they
-   * are made.
+   * Adds any number of rows in one step, or replaces all rows by them (`overwrite`). Sends them in parts, while the
+   * program produces them.
    */
   async load(rows: RowSource<Row>, options: LoadOptions = {}): Promise<Loaded> {
     const stash = new Stash(this.#transport, `load-${crypto.randomUUID()}`, { onSchemaError: options.onSchemaError });

@@ -182,7 +182,9 @@ function JobLine({
       <th scope="row">{tableID === null ? name : <Link href={`/tables/${tableID}`}>{name}</Link>}</th>
       <td>
         {status === 'running' &&
-          (eventsAhead === undefined ? 'running' : `waiting for ${showCount(eventsAhead, 'event')}`)}
+          (eventsAhead === undefined || eventsAhead === 0
+            ? 'running'
+            : `waiting for at most ${showCount(eventsAhead, 'event')}`)}
         {status === 'succeeded' && 'done'}
         {status === 'failed' && <span className="problem">{error?.message ?? 'failed'}</span>}
       </td>

@@ -1,8 +1,8 @@
 /** Cells as text, to show, copy and edit them. */
-import type { ColumnType } from '../../../src/language/values/column-type.ts';
+import { isArrayType, itemKind, type ColumnType, type ScalarKind } from '../../../src/language/values/column-type.ts';
 import { fitToken } from '../../../src/language/values/fit-value.ts';
 import { elementsOf, isExactNumber } from '../../../src/language/values/json-text.ts';
-import { formOfType } from '../tables/type-forms.ts';
+import { typesOnScreen } from '../tables/column-types.ts';
 import { keepsDigits, numberOf, parseJson } from '../ui/json-tokens.ts';
 import { numberOfText, shorten } from '../ui/number-of-text.ts';
 
@@ -16,21 +16,21 @@ export function textOfCell(value: unknown): string {
  * The typed or pasted text as a value of a column of this type; null for an empty text. Throws an Error that says what
  * is wrong, also for a value that the service would refuse.
  */
-export function cellOfText(type: string, text: string): unknown {
+export function cellOfText(type: ColumnType, text: string): unknown {
   if (text === '') return null;
   const value = valueOfText(type, text);
-  if (fitToken(JSON.stringify(value), type as ColumnType, false) === undefined) throw new Error(misfitOf(type, text));
+  if (fitToken(JSON.stringify(value), type, false) === undefined) throw new Error(misfitOf(type, text));
   return value;
 }
 
-function valueOfText(type: string, text: string): unknown {
-  if (type.startsWith('array<')) {
-    const value = type === 'array<string>' || type === 'array<markdown>' ? listOfTexts(text) : exactJson(text);
+function valueOfText(type: ColumnType, text: string): unknown {
+  if (isArrayType(type)) {
+    const value = typesOnScreen[itemKind(type)].form === null ? listOfTexts(text) : exactJson(text);
     if (!Array.isArray(value))
       throw new Error(`${shorten(text)} is not a list. Write it in square brackets, such as ["a", "b"].`);
     return value;
   }
-  switch (type) {
+  switch (typesOnScreen[type].reads) {
     case 'number':
       return numberOfText(text);
     case 'boolean': {
@@ -39,7 +39,7 @@ function valueOfText(type: string, text: string): unknown {
     }
     case 'json':
       return exactJson(text);
-    default:
+    case 'text':
       return text;
   }
 }
@@ -62,8 +62,8 @@ function listOfTexts(text: string): unknown {
   return value.map((item: unknown, at) => (numberOf(item) === null ? item : tokens[at]));
 }
 
-function misfitOf(type: string, text: string): string {
-  const form = formOfType(type);
+function misfitOf(type: ColumnType, text: string): string {
+  const form = isArrayType(type) ? null : typesOnScreen[type].form;
   if (form === null) return `${shorten(text)} does not fit the type ${type}.`;
   const name = form.article === null ? form.name : `${form.article} ${form.name}`;
   return `${shorten(text)} is not ${name}.${form.example === null ? '' : ` Write it as in ${form.example}.`}`;
@@ -92,9 +92,16 @@ function sorted(value: unknown): unknown {
   );
 }
 
-/** The URL of a link; null if it is not safe to follow. */
-export function linkOf(type: string, text: string): string | null {
-  if (type === 'emailAddress') return `mailto:${encodeURIComponent(text)}`;
-  if (type === 'phoneNumber') return `tel:${text.replaceAll(/[^\d+]/g, '')}`;
-  return URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol) ? text : null;
+/** The URL to which a value leads; null if there is none that is safe to follow. */
+export function linkOf(type: ScalarKind, text: string): string | null {
+  switch (typesOnScreen[type].link) {
+    case 'mail':
+      return `mailto:${encodeURIComponent(text)}`;
+    case 'phone':
+      return `tel:${text.replaceAll(/[^\d+]/g, '')}`;
+    case 'web':
+      return URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol) ? text : null;
+    case null:
+      return null;
+  }
 }

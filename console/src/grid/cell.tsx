@@ -1,53 +1,46 @@
 import type { CustomCellRendererProps } from 'ag-grid-react';
 import type { ReactElement } from 'react';
+import { scalarOf, typesOnScreen } from '../tables/column-types.ts';
+import type { ColumnType, ScalarKind } from '../../../src/language/values/column-type.ts';
 import { linkOf, textOfCell } from './cell-text.ts';
 
 /** A cell, shown by the type of its column: a picture, a link, a list. The type is a parameter of the renderer. */
-export function Cell({ value, kind }: CustomCellRendererProps & { readonly kind: string }): ReactElement | null {
+export function Cell({ value, kind }: CustomCellRendererProps & { readonly kind: ColumnType }): ReactElement | null {
   if (value === undefined || value === null) return null;
   if (Array.isArray(value)) {
-    const item = /^array<(.*)>$/.exec(kind)?.[1] ?? 'json';
     return (
       <span className="items">
         {value.map((each: unknown, index) => (
           <span key={index} className="item">
-            <Scalar kind={item} text={textOfCell(each)} />
+            <Scalar kind={scalarOf(kind)} text={textOfCell(each)} />
           </span>
         ))}
       </span>
     );
   }
-  return <Scalar kind={kind} text={textOfCell(value)} />;
+  return <Scalar kind={scalarOf(kind)} text={textOfCell(value)} />;
 }
 
 /** A value, shown by its type. */
-export function Scalar({ kind, text }: { readonly kind: string; readonly text: string }): ReactElement {
-  switch (kind) {
-    case 'imageURI': {
-      const link = linkOf(kind, text);
+export function Scalar({ kind, text }: { readonly kind: ScalarKind; readonly text: string }): ReactElement {
+  const link = linkOf(kind, text);
+  const shown = show(kind, text, link);
+  if (link === null) return shown;
+  return (
+    <a href={link} target="_blank" rel="noreferrer" {...(typesOnScreen[kind].shows === 'picture' && { title: text })}>
+      {shown}
+    </a>
+  );
+}
+
+function show(kind: ScalarKind, text: string, link: string | null): ReactElement {
+  switch (typesOnScreen[kind].shows) {
+    case 'picture':
       if (link === null) return <>{text}</>;
-      return (
-        <a href={link} target="_blank" rel="noreferrer" title={text}>
-          <img src={link} alt={text} loading="lazy" referrerPolicy="no-referrer" />
-        </a>
-      );
-    }
-    case 'uri':
-    case 'audioURI':
-    case 'emailAddress':
-    case 'phoneNumber': {
-      const link = linkOf(kind, text);
-      return link === null ? (
-        <>{text}</>
-      ) : (
-        <a href={link} target="_blank" rel="noreferrer">
-          {text}
-        </a>
-      );
-    }
-    case 'json':
+      return <img src={link} alt={text} loading="lazy" referrerPolicy="no-referrer" />;
+    case 'code':
       return <code>{text}</code>;
-    default:
+    case 'text':
       return <>{text}</>;
   }
 }

@@ -1,10 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState, type ReactElement, type SubmitEvent } from 'react';
+import { useState, type ReactElement, type ReactNode, type SubmitEvent } from 'react';
 import type { ColumnMisfits, Table, TableDescription, Version } from '../../../clients/typescript/src/index.ts';
-import { columnTypes, nameOfType, textOfType, titleOf, typeOfText } from '../tables/column-types.ts';
+import type { ColumnType } from '../../../src/language/values/column-type.ts';
+import { nameOfType, textOfType, titleOf, typeOfText } from '../tables/column-types.ts';
 import { renameTable } from '../tables/guarded-table.ts';
+import { TypeSelect } from '../tables/type-select.tsx';
 import { describeError, isErrorOfType } from '../ui/describe-error.ts';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, FormEnd } from '../ui/dialog.tsx';
 import { showCount, showNumber } from '../ui/format.ts';
 import type { ColumnTask } from './column-menu.tsx';
 
@@ -16,7 +18,7 @@ interface ColumnDialogProps {
   readonly onClose: () => void;
 }
 
-/** Does what somebody has chosen in the menu of a column. */
+/** The dialog for the task that a person has chosen in the menu of a column. */
 export function ColumnDialog(props: ColumnDialogProps): ReactElement {
   switch (props.task.kind) {
     case 'add':
@@ -30,103 +32,68 @@ export function ColumnDialog(props: ColumnDialogProps): ReactElement {
   }
 }
 
-/** What is wrong, and the buttons of a dialog. */
-function Footer({
-  problem,
-  onClose,
+/** A dialog whose form changes a column. It closes when that is done, or shows why the change failed. */
+function TaskDialog({
+  dialog: { onChanged, onClose },
+  title,
+  action,
+  isDanger = false,
+  isReady = true,
+  change,
   children,
 }: {
-  readonly problem: string | null;
-  readonly onClose: () => void;
-  readonly children: ReactElement;
+  readonly dialog: ColumnDialogProps;
+  readonly title: string;
+  /** The text of the button that sends the form. */
+  readonly action: string;
+  /** Whether values get lost. */
+  readonly isDanger?: boolean;
+  readonly isReady?: boolean;
+  /** What the form does, with its fields. */
+  readonly change: (fields: FormData) => Promise<unknown>;
+  readonly children: ReactNode;
 }): ReactElement {
-  return (
-    <>
-      {problem !== null && (
-        <p className="problem" role="alert">
-          {problem}
-        </p>
-      )}
-      <footer>
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-        {children}
-      </footer>
-    </>
-  );
-}
-
-/** Does the work of a dialog and closes it, or says what is wrong. */
-function useWork({ onChanged, onClose }: ColumnDialogProps): {
-  readonly problem: string | null;
-  readonly isBusy: boolean;
-  readonly work: (change: () => Promise<unknown>) => Promise<void>;
-} {
   const [problem, setProblem] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
-  return {
-    problem,
-    isBusy,
-    work: async (change) => {
-      setBusy(true);
-      try {
-        await change();
-        onChanged();
-        onClose();
-      } catch (error) {
-        setProblem(describeError(error));
-        setBusy(false);
-      }
-    },
-  };
-}
 
-function TypeSelect({
-  value,
-  onChange,
-}: {
-  readonly value: string;
-  readonly onChange: (type: string) => void;
-}): ReactElement {
+  async function send(event: SubmitEvent<HTMLFormElement>): Promise<void> {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      await change(new FormData(event.currentTarget));
+      onChanged();
+      onClose();
+    } catch (error) {
+      setProblem(describeError(error));
+      setBusy(false);
+    }
+  }
+
   return (
-    <label>
-      Type{' '}
-      <select value={value} onChange={(event) => onChange(event.target.value)}>
-        {columnTypes.map((each) => (
-          <option key={each}>{each}</option>
-        ))}
-      </select>
-    </label>
+    <Dialog title={title} onClose={onClose}>
+      <form onSubmit={(event) => void send(event)}>
+        {children}
+        <FormEnd problem={problem} action={action} isDanger={isDanger} isBusy={isBusy || !isReady} onCancel={onClose} />
+      </form>
+    </Dialog>
   );
 }
 
 function AddDialog(props: ColumnDialogProps): ReactElement {
-  const { table, onClose } = props;
-  const { problem, isBusy, work } = useWork(props);
-  const [type, setType] = useState('string');
-
-  function add(event: SubmitEvent<HTMLFormElement>): void {
-    event.preventDefault();
-    const id = new FormData(event.currentTarget).get('id') as string;
-    void work(() => table.columns.add([{ id, type: typeOfText(type) }]));
-  }
-
+  const { table } = props;
+  const [type, setType] = useState<ColumnType>('string');
+  const add = (fields: FormData): Promise<unknown> =>
+    table.columns.add([{ id: fields.get('id') as string, type: typeOfText(type) }]);
   return (
-    <Dialog title="Add a column" onClose={onClose}>
-      <form onSubmit={add}>
-        <label>
-          Name <input name="id" required autoFocus maxLength={256} />
-        </label>
-        <TypeSelect value={type} onChange={setType} />
-        <p>It is empty in all rows at first.</p>
-        <Footer problem={problem} onClose={onClose}>
-          <button className="primary" disabled={isBusy}>
-            Add
-          </button>
-        </Footer>
-      </form>
-    </Dialog>
+    <TaskDialog dialog={props} title="Add a column" action="Add" change={add}>
+      <label>
+        Name <input name="id" required autoFocus maxLength={256} />
+      </label>
+      <label>
+        Type <TypeSelect value={type} onChange={setType} />
+      </label>
+      <p>At first it is empty in all rows.</p>
+    </TaskDialog>
   );
 }
 
@@ -135,39 +102,28 @@ function RenameDialog(props: ColumnDialogProps): ReactElement {
     table,
     description,
     task: { column },
-    onClose,
   } = props;
-  const { problem, isBusy, work } = useWork(props);
   const [seen] = useState(description);
 
-  function rename(event: SubmitEvent<HTMLFormElement>): void {
-    event.preventDefault();
-    const title = (new FormData(event.currentTarget).get('title') as string).trim();
+  function rename(fields: FormData): Promise<unknown> {
+    const title = (fields.get('title') as string).trim();
     const displayName = title === '' || title === column.id ? null : title;
-    void work(() => renameTable(table, seen, { columns: [{ id: column.id, displayName }] }));
+    return renameTable(table, seen, { columns: [{ id: column.id, displayName }] });
   }
 
   return (
-    <Dialog title={`Rename ${titleOf(column)}`} onClose={onClose}>
-      <form onSubmit={rename}>
-        <label>
-          Name{' '}
-          <input name="title" autoFocus defaultValue={column.displayName} placeholder={column.id} maxLength={1024} />
-        </label>
-        <p>
-          Programs go on using its first name, <b>{column.id}</b>.
-        </p>
-        <Footer problem={problem} onClose={onClose}>
-          <button className="primary" disabled={isBusy}>
-            Rename
-          </button>
-        </Footer>
-      </form>
-    </Dialog>
+    <TaskDialog dialog={props} title={`Rename ${titleOf(column)}`} action="Rename" change={rename}>
+      <label>
+        Name <input name="title" autoFocus defaultValue={column.displayName} placeholder={column.id} maxLength={1024} />
+      </label>
+      <p>
+        Programs still use its first name, <b>{column.id}</b>.
+      </p>
+    </TaskDialog>
   );
 }
 
-/** What a change of type would do, as of a version of the table. */
+/** The effect that a change of type would have at a version of the table. */
 interface Trial {
   readonly version: Version;
   /** Null: all values fit. */
@@ -178,9 +134,7 @@ function TypeDialog(props: ColumnDialogProps): ReactElement {
   const {
     table,
     task: { column },
-    onClose,
   } = props;
-  const { problem, isBusy, work } = useWork(props);
   const before = textOfType(column.type);
   const [type, setType] = useState(before);
   const trial = useQuery({
@@ -195,68 +149,67 @@ function TypeDialog(props: ColumnDialogProps): ReactElement {
   });
   const misfits = trial.data?.misfits ?? null;
 
-  function change(event: SubmitEvent<HTMLFormElement>): void {
-    event.preventDefault();
+  async function change(): Promise<void> {
     const { version } = trial.data!;
-    void work(async () => {
-      try {
-        // Nothing is emptied but what was shown.
-        await table.columns.changeType(column.id, typeOfText(type), {
-          onMisfit: misfits === null ? 'abort' : 'clear',
-          ...(misfits === null ? {} : { ifMatch: version }),
-        });
-      } catch (error) {
-        if (!isErrorOfType(error, 'precondition_failed', 'column_has_invalid_value')) throw error;
-        await trial.refetch();
-        throw new Error('Somebody else has changed the table meanwhile. Look at it again: nothing was changed yet.', {
+    try {
+      // With `ifMatch`, the change empties only the cells that the dialog has counted.
+      await table.columns.changeType(column.id, typeOfText(type), {
+        onMisfit: misfits === null ? 'abort' : 'clear',
+        ...(misfits === null ? {} : { ifMatch: version }),
+      });
+    } catch (error) {
+      if (!isErrorOfType(error, 'precondition_failed', 'column_has_invalid_value')) throw error;
+      await trial.refetch();
+      throw new Error(
+        'Somebody else has changed the table meanwhile. Nothing was changed. Check the number of values again.',
+        {
           cause: error,
-        });
-      }
-    });
+        },
+      );
+    }
   }
 
   return (
-    <Dialog title={`Change the type of ${titleOf(column)}`} onClose={onClose}>
-      <form onSubmit={change}>
-        <TypeSelect value={type} onChange={setType} />
-        <p aria-live="polite">
-          {type === before
-            ? `It is ${nameOfType(before)} now.`
-            : trial.isFetching
-              ? 'Looking at the values …'
-              : trial.isError
-                ? describeError(trial.error)
-                : misfits === null
-                  ? `All values fit ${nameOfType(type)}.`
-                  : describeLoss(misfits, type)}
-        </p>
-        <Footer problem={problem} onClose={onClose}>
-          <button
-            className={misfits === null ? 'primary' : 'danger'}
-            disabled={isBusy || type === before || trial.data === undefined || trial.isFetching}
-          >
-            {misfits === null
-              ? `Change to ${nameOfType(type)}`
-              : `Change, and empty ${showCount(misfits.cells, 'cell')}`}
-          </button>
-        </Footer>
-      </form>
-    </Dialog>
+    <TaskDialog
+      dialog={props}
+      title={`Change the type of ${titleOf(column)}`}
+      action={
+        misfits === null ? `Change to ${nameOfType(type)}` : `Change and empty ${showCount(misfits.cells, 'cell')}`
+      }
+      isDanger={misfits !== null}
+      isReady={type !== before && trial.data !== undefined && !trial.isFetching}
+      change={change}
+    >
+      <label>
+        Type <TypeSelect value={type} onChange={setType} />
+      </label>
+      <p aria-live="polite">
+        {type === before
+          ? `Its type is ${nameOfType(before)}.`
+          : trial.isFetching
+            ? 'Checking the values …'
+            : trial.isError
+              ? describeError(trial.error)
+              : misfits === null
+                ? `All values fit ${nameOfType(type)}.`
+                : describeLoss(misfits, type)}
+      </p>
+    </TaskDialog>
   );
 }
 
-function describeLoss({ cells, value }: ColumnMisfits, type: string): string {
-  const what = cells === 1 ? '1 value does' : `${showNumber(cells)} values do`;
-  return `${what} not fit ${nameOfType(type)}, such as ${value}. They would be gone for everybody.`;
+function describeLoss({ cells, value }: ColumnMisfits, type: ColumnType): string {
+  const name = nameOfType(type);
+  return cells === 1
+    ? `1 value does not fit ${name}: ${value}. It will be lost for everybody. Changing the type back does not restore it.`
+    : `${showNumber(cells)} values do not fit ${name}, such as ${value}. They will be lost for everybody. Changing the type back does not restore them.`;
 }
 
 function RemoveDialog(props: ColumnDialogProps): ReactElement {
   const {
     table,
     task: { column },
-    onClose,
   } = props;
-  const { problem, isBusy, work } = useWork(props);
   const title = titleOf(column);
   const count = useQuery({
     queryKey: ['values', table.id, column.id],
@@ -265,25 +218,27 @@ function RemoveDialog(props: ColumnDialogProps): ReactElement {
     staleTime: 0,
   });
   return (
-    <Dialog title={`Remove the column ${title}?`} onClose={onClose}>
+    <TaskDialog
+      dialog={props}
+      title={`Remove the column ${title}?`}
+      action={`Remove ${title}`}
+      isDanger
+      isReady={!count.isPending}
+      change={() => table.columns.remove([column.id])}
+    >
       <p aria-live="polite">
         {count.isError
           ? describeError(count.error)
           : count.data === undefined
             ? 'Counting its values …'
-            : `It has ${showCount(count.data, 'value')}.`}{' '}
-        They would be gone for everybody, and cannot be brought back.
+            : describeValues(count.data)}
       </p>
-      <Footer problem={problem} onClose={onClose}>
-        <button
-          type="button"
-          className="danger"
-          disabled={isBusy || count.isPending}
-          onClick={() => void work(() => table.columns.remove([column.id]))}
-        >
-          Remove {title}
-        </button>
-      </Footer>
-    </Dialog>
+    </TaskDialog>
   );
+}
+
+function describeValues(count: number): string {
+  if (count === 0) return 'It has no values.';
+  const them = count === 1 ? 'it' : 'them';
+  return `Its ${showCount(count, 'value')} will be lost for everybody. Adding the column again does not restore ${them}.`;
 }

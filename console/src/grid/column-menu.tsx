@@ -2,7 +2,7 @@ import { useEffect, useId, useRef, type ReactElement } from 'react';
 import { createPortal } from 'react-dom';
 import { titleOf, type Column } from '../tables/column-types.ts';
 
-/** What somebody wants to do with a column. `add`: put one behind all others. */
+/** A task that a person has chosen in the menu of a column. `add`: add a column after all others. */
 export interface ColumnTask {
   readonly kind: 'add' | 'rename' | 'type' | 'remove';
   readonly column: Column;
@@ -26,7 +26,7 @@ export function ColumnMenu({
   const menu = useId();
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => {
-    // The grid listens to the head itself, and would sort.
+    // The grid would sort by the column, because it listens for clicks on the head.
     const stop = (event: Event): void => event.stopPropagation();
     const { current } = button;
     current!.addEventListener('click', stop);
@@ -57,7 +57,7 @@ export function ColumnMenu({
   );
 }
 
-/** Opens the menu of a column whose head has the focus, by the keys that open menus. */
+/** If the head of a column has the focus, the keys that open menus open the menu of the column. */
 export function opensMenu(event: KeyboardEvent): boolean {
   if (event.key !== 'ContextMenu' && !(event.key === 'ArrowDown' && event.altKey)) return false;
   (event.target as Element).querySelector<HTMLButtonElement>('button.column-menu')?.click();

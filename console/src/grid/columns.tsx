@@ -8,7 +8,8 @@ import type {
   ValueSetterParams,
 } from 'ag-grid-community';
 import type { ReactElement } from 'react';
-import { textOfType, titleOf, type Column } from '../tables/column-types.ts';
+import { isArrayType, type ColumnType } from '../../../src/language/values/column-type.ts';
+import { typesOnScreen, textOfType, titleOf, type Column } from '../tables/column-types.ts';
 import { Cell } from './cell.tsx';
 import { ColumnMenu, opensMenu, type ColumnTask } from './column-menu.tsx';
 import { textOfCell } from './cell-text.ts';
@@ -97,19 +98,22 @@ function ColumnHead({
  * Gives editors text, because the grid would show JSON as `[object Object]`. Texts with line breaks get a multi-line
  * editor, because a single-line field would drop them.
  */
-function editorOf(kind: string, { value: cell }: ICellEditorParams<GridRow>): CellEditorSelectorResult {
+function editorOf(kind: ColumnType, { value: cell }: ICellEditorParams<GridRow>): CellEditorSelectorResult {
   const value = textOfCell(cell);
-  if (kind === 'boolean') return { component: 'agSelectCellEditor', params: { value, values: ['', 'true', 'false'] } };
-  if (kind === 'date') return { component: 'agDateStringCellEditor' };
-  const isLong =
-    kind === 'markdown' ||
-    kind === 'json' ||
-    kind.startsWith('array<') ||
-    value.length > shortTextMax ||
-    value.includes('\n');
-  return isLong
-    ? { component: 'agLargeTextCellEditor', popup: true, params: { value, maxLength: 1_000_000, rows: 8, cols: 50 } }
-    : { component: 'agTextCellEditor', params: { value } };
+  const editor = isArrayType(kind) ? 'lines' : typesOnScreen[kind].editor;
+  const isLong = value.length > shortTextMax || value.includes('\n');
+  switch (editor === 'line' && isLong ? 'lines' : editor) {
+    case 'choice':
+      return { component: 'agSelectCellEditor', params: { value, values: ['', 'true', 'false'] } };
+    case 'date':
+      return { component: 'agDateStringCellEditor' };
+    case 'line':
+      return { component: 'agTextCellEditor', params: { value } };
+    case 'lines': {
+      const params = { value, maxLength: 1_000_000, rows: 8, cols: 50 };
+      return { component: 'agLargeTextCellEditor', popup: true, params };
+    }
+  }
 }
 
 /** Keeps the grid from selecting the row: the space bar shows the cell. */

@@ -66,12 +66,14 @@ export function MisfitDialog({
   readonly onClose: () => void;
 }): ReactElement {
   const type = textOfType(column.type);
-  const wider = widenedBy(type as ColumnType, change.after);
+  const wider = widenedBy(type, change.after);
   return (
     <Dialog title="The value does not fit the column" onClose={onClose}>
       <p>{message}</p>
       <p>
-        Change <b>{titleOf(column)}</b> from {nameOfType(type)} to {nameOfType(wider)}? This cannot be undone.
+        Change <b>{titleOf(column)}</b> from {nameOfType(type)} to {nameOfType(wider)}? For everybody, its values are
+        then sorted, filtered and added up as {nameOfType(wider)}, no longer as {nameOfType(type)}. No value is lost.
+        You can change the type back once all values fit {nameOfType(type)} again.
       </p>
       <footer>
         <button type="button" onClick={onClose}>

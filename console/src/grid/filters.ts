@@ -1,7 +1,7 @@
 /** Translates the grid's filters and sorts for the service. */
 import type { AnyRow, Condition, SortKey } from '../../../clients/typescript/src/index.ts';
-import { textOfType, titleOf, type Column } from '../tables/column-types.ts';
-import { formOfType, needOfType } from '../tables/type-forms.ts';
+import { isArrayType, type ColumnType, type ScalarKind } from '../../../src/language/values/column-type.ts';
+import { needOfType, scalarOf, typesOnScreen, textOfType, titleOf, type Column } from '../tables/column-types.ts';
 import { exactJson } from './cell-text.ts';
 import { numberOfText } from '../ui/number-of-text.ts';
 import { isErrorOfType } from '../ui/describe-error.ts';
@@ -50,30 +50,24 @@ const order = (less: string, more: string): FilterOption[] => [
 const truth = [withoutInput('isTrue', 'Is true'), withoutInput('isFalse', 'Is false')];
 const has = [option('has', 'Has')];
 
-/** The filter options of a column, by its type. */
-export function filterOptionsOf(type: string): readonly (FilterOption | 'empty')[] {
-  if (type.startsWith('array<')) return [...has, ...emptiness];
-  switch (type) {
-    case 'number':
-      return [...equality, ...order('Less', 'More'), ...emptiness];
+const optionsOf: Readonly<Record<(typeof typesOnScreen)[ScalarKind]['filters'], readonly (FilterOption | 'empty')[]>> =
+  {
+    texts: [...texts, ...equality],
+    numbers: [...equality, ...order('Less', 'More')],
+    moments: [...equality, ...order('Before', 'After')],
     // The grid reports only changes, so no option may be chosen at first.
-    case 'boolean':
-      return ['empty', ...truth, ...emptiness];
-    case 'date':
-    case 'time':
-    case 'dateTime':
-      return [...equality, ...order('Before', 'After'), ...emptiness];
-    case 'json':
-    case 'duration':
-      return [...equality, ...emptiness];
-    default:
-      return [...texts, ...equality, ...emptiness];
-  }
+    truth: ['empty', ...truth],
+    equality,
+  };
+
+/** The filter options of a column, by its type. */
+export function filterOptionsOf(type: ColumnType): readonly (FilterOption | 'empty')[] {
+  return [...(isArrayType(type) ? has : optionsOf[typesOnScreen[type].filters]), ...emptiness];
 }
 
 /** Whether rows can be sorted by a column of this type. */
-export function isSortable(type: string): boolean {
-  return !type.startsWith('array<') && type !== 'json' && type !== 'duration';
+export function isSortable(type: ColumnType): boolean {
+  return !isArrayType(type) && typesOnScreen[type].isSortable;
 }
 
 /**
@@ -139,16 +133,7 @@ export function describeMisfit(error: unknown, columns: readonly Column[]): stri
   const column = id === undefined ? undefined : columns.find((each) => each.id === JSON.parse(id));
   if (column === undefined) return null;
   const type = textOfType(column.type);
-  return `${titleOf(column)} needs ${needOf(type)}.`;
-}
-
-function needOf(type: string): string {
-  const scalar = scalarOf(type);
-  return needOfType(formOfType(scalar) === null ? type : scalar);
-}
-
-function scalarOf(type: string): string {
-  return /^array<(.*)>$/.exec(type)?.[1] ?? type;
+  return `${titleOf(column)} needs ${needOfType(type)}.`;
 }
 
 /** Why a filter has no exact value. Null if all have one, and for texts that the service refuses with a reason. */
@@ -161,13 +146,13 @@ export function describeInexact(
     const type = textOfType(column.type);
     for (const { filter: text } of filter === undefined ? [] : 'operator' in filter ? filter.conditions : [filter]) {
       const reason = reasonOf(scalarOf(type), text ?? '');
-      if (reason !== null) return `${titleOf(column)} needs ${needOf(type)}. ${reason}`;
+      if (reason !== null) return `${titleOf(column)} needs ${needOfType(type)}. ${reason}`;
     }
   }
   return null;
 }
 
-function reasonOf(scalar: string, text: string): string | null {
+function reasonOf(scalar: ScalarKind, text: string): string | null {
   try {
     exactValueOf(scalar, text);
     return null;
@@ -181,7 +166,7 @@ function reasonOf(scalar: string, text: string): string | null {
  * The typed text as a value of the column. If the text is no such value, it is sent as it is, and the service says why
  * it does not fit.
  */
-function valueOf(type: string, text: string): unknown {
+function valueOf(type: ColumnType, text: string): unknown {
   try {
     return exactValueOf(scalarOf(type), text);
   } catch {
@@ -190,14 +175,14 @@ function valueOf(type: string, text: string): unknown {
 }
 
 /** Throws an Error for a text that is not a number, and for a number that would change. */
-function exactValueOf(scalar: string, text: string): unknown {
-  switch (scalar) {
+function exactValueOf(scalar: ScalarKind, text: string): unknown {
+  switch (typesOnScreen[scalar].reads) {
     case 'number':
       return text === '' ? text : numberOfText(text);
     case 'boolean':
     case 'json':
       return isJson(text) ? exactJson(text) : text;
-    default:
+    case 'text':
       return text;
   }
 }

@@ -11,6 +11,7 @@ import type {
 import { AgGridReact } from 'ag-grid-react';
 import { useCallback, useImperativeHandle, useMemo, useRef, useState, type ReactElement, type Ref } from 'react';
 import type { AnyRow, Table, TableDescription, Versioned } from '../../../clients/typescript/src/index.ts';
+import type { ColumnType } from '../../../src/language/values/column-type.ts';
 import { textOfType } from '../tables/column-types.ts';
 import { isErrorOfType, isPassing } from '../ui/describe-error.ts';
 import { showCount } from '../ui/format.ts';
@@ -24,11 +25,11 @@ import { Editing } from './editing.ts';
 import { ConflictDialog, MisfitDialog, type OpenConflict, type OpenMisfit } from './conflict-dialog.tsx';
 import { describeInexact, describeMisfit, viewOf, type ColumnFilter } from './filters.ts';
 import { initialStateOf, keepState } from './kept-layout.ts';
-import { pasteRows, readClipboard, writeClipboard } from './clipboard.ts';
-import { writeRows, type RowConflict, type SeenRow } from './guarded-rows.ts';
-import { blockBetween, hasSeveral, type Block, type CellPlace } from './range.ts';
-import { RowConflictsDialog } from './row-conflicts-dialog.tsx';
-import { RowsReader, versionSeen, withCell, type GridRow, type View } from './rows-reader.ts';
+import { pastedWrites, readClipboard, writeClipboard } from './clipboard.ts';
+import { requireOneStep, type RowChange, type RowWrites, type SeenRow } from './guarded-rows.ts';
+import { blockBetween, filling, hasSeveral, type Block, type CellPlace } from './range.ts';
+import { useRowWrites } from './row-writes.tsx';
+import { RowsReader, versionSeen, withCell, withCells, type GridRow, type View } from './rows-reader.ts';
 import { theme } from './theme.ts';
 import { nonce } from '../ui/nonce.ts';
 import { saveCell, type CellChange } from './save-cell.ts';
@@ -49,7 +50,7 @@ export interface GridHandle {
   /** The selected rows, as they are now on the screen. */
   readonly selected: () => readonly SeenRow[];
   /**
-   * Deletes those of the rows that nobody has changed since they were shown, and reports the result. Deleted rows are
+   * Deletes the rows, unless somebody has changed one since they were shown, and reports the result. Deleted rows are
    * no longer selected. Never rejects.
    */
   readonly deleteRows: (rows: readonly SeenRow[]) => Promise<void>;
@@ -93,7 +94,6 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, onChan
   const from = useRef<CellPlace | null>(null);
   const range = useRef<Block | null>(null);
   const [conflict, setConflict] = useState<OpenConflict | null>(null);
-  const [conflicts, setConflicts] = useState<readonly RowConflict[]>([]);
   const [misfit, setMisfit] = useState<OpenMisfit | null>(null);
   const [task, setTask] = useState<ColumnTask | null>(null);
   const whole = useWholeCell(canWrite);
@@ -173,26 +173,35 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, onChan
     );
   }, [notices, editing]);
 
+  const { write: writeAll, question } = useRowWrites(table, columns, editing, {
+    // At once: else the next change would seem to meet a change by somebody else.
+    onWritten: ({ changes }, version) => {
+      for (const { seen: shown, after } of changes) {
+        const node = api.current?.getRowNode(shown.row.$rowID);
+        if (after === null || node?.data === undefined) continue;
+        const at = node.rowIndex ?? -1;
+        editing.show(api.current, at, at + 1, () => node.updateData(withCells(shown.row, after, version)));
+      }
+    },
+    onEnd: () => {
+      onWritten();
+      refresh();
+    },
+  });
+
   useImperativeHandle(
     ref,
     () => ({
       refresh,
       selected: () => api.current?.getSelectedNodes().map(({ data, rowIndex }) => seenRow(data!, rowIndex)) ?? [],
       deleteRows: async (rows) => {
-        const {
-          written,
-          conflicts: found,
-          failure,
-        } = await writeRows(
-          table,
-          rows.map((each) => ({ seen: each, after: null })),
-        );
-        const deleted = new Set(written);
-        api.current?.setNodesSelected({
-          nodes: api.current.getSelectedNodes().filter(({ id }) => deleted.has(id!)),
-          newValue: false,
+        const changes = rows.map((each) => ({ seen: each, after: null }));
+        await writeAll({ changes, added: [] }, (written) => {
+          const deleted = new Set(written.changes.map(({ seen: { row } }) => row.$rowID));
+          const nodes = api.current?.getSelectedNodes().filter(({ id }) => deleted.has(id!)) ?? [];
+          api.current?.setNodesSelected({ nodes, newValue: false });
+          return `${showCount(deleted.size, 'row')} deleted.`;
         });
-        showOutcome(`${showCount(written.length, 'row')} deleted.`, found, failure);
       },
       showLast: (rows) => {
         api.current?.setRowCount(rows, true);
@@ -226,7 +235,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, onChan
     if (node?.data !== undefined) node.updateData(withCell(node.data, columnID, value ?? undefined));
   }
 
-  function setValue({ data, newValue, oldValue, column }: ValueSetterParams<GridRow>, kind: string): boolean {
+  function setValue({ data, newValue, oldValue, column }: ValueSetterParams<GridRow>, kind: ColumnType): boolean {
     const [rowID, columnID] = [data.$rowID, column.getColId()];
     const typed = textOfCell(newValue);
     if (typed === textOfCell(oldValue)) return false;
@@ -313,74 +322,87 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, onChan
       .filter((id) => columns.some((column) => column.id === id));
   }
 
-  /** The rows in these places (`to` exclusive), as they are on the screen; null if some are not loaded. */
-  function loaded(first: number, to: number): GridRow[] | null {
+  /** The rows in these places (`to` exclusive), as they are on the screen. Throws an Error if some are not loaded. */
+  function loaded(first: number, to: number): GridRow[] {
     const rows = Array.from(
       { length: to - first },
       (_, index) => api.current!.getDisplayedRowAtIndex(first + index)?.data,
     );
-    if (!rows.some((row) => row === undefined)) return rows as GridRow[];
-    notices.fail(new Error('Some of these rows are not loaded: select fewer, or export the table.'));
-    return null;
-  }
-
-  /** Reports the result of a write to several rows, and shows the rows as they are now. */
-  function showOutcome(text: string, found: readonly RowConflict[], failure: unknown): void {
-    notices.say(text);
-    if (failure !== undefined) notices.fail(failure);
-    setConflicts(found);
-    onWritten();
-    refresh();
+    if (rows.some((row) => row === undefined))
+      throw new Error('Some of these rows are not loaded: select fewer, or export the table.');
+    return rows as GridRow[];
   }
 
   function onCopy(event: React.ClipboardEvent): void {
     const block = chosen();
     if (block === null || isTyping(event.target)) return;
-    const rows = loaded(block.top, block.bottom + 1);
-    if (rows !== null) writeClipboard(event, rows, block.columns);
+    try {
+      writeClipboard(event, loaded(block.top, block.bottom + 1), block.columns);
+    } catch (error) {
+      notices.fail(error);
+    }
   }
 
   function onPaste(event: React.ClipboardEvent): void {
     const block = chosen();
     if (block === null || !canWrite || isTyping(event.target)) return;
-    const cells = readClipboard(event);
-    if (cells.length === 0) return;
-    const shown = shownColumns();
-    const ids = shown.slice(shown.indexOf(block.columns[0]!)).slice(0, Math.max(...cells.map((line) => line.length)));
-    const over = loaded(block.top, Math.min(block.top + cells.length, api.current!.getDisplayedRowCount()));
-    if (over === null) return;
-    const seenRows = cells.map((_, index) =>
-      over[index] === undefined ? null : seenRow(over[index], block.top + index),
-    );
-    editing
-      .during(async () => {
-        const {
-          written,
-          added,
-          conflicts: found,
-          failure,
-        } = await pasteRows(
-          table,
-          ids.map((id) => columns.find((column) => column.id === id)!),
-          seenRows,
-          cells,
-        );
-        showOutcome(`${showCount(written.length, 'row')} changed, ${showCount(added, 'row')} added.`, found, failure);
-      })
-      .catch(notices.fail);
+    const pasted = readClipboard(event);
+    if (pasted.length === 0) return;
+    try {
+      requireOneStep(Math.max(pasted.length, rowsOf(block)));
+      const cells = filling(pasted, block);
+      const shown = shownColumns();
+      const ids = shown.slice(shown.indexOf(block.columns[0]!)).slice(0, Math.max(...cells.map((line) => line.length)));
+      const over = loaded(block.top, Math.min(block.top + cells.length, api.current!.getDisplayedRowCount()));
+      const seenRows = cells.map((_, index) =>
+        over[index] === undefined ? null : seenRow(over[index], block.top + index),
+      );
+      const into = ids.map((id) => columns.find((column) => column.id === id)!);
+      void writeAll(pastedWrites(into, seenRows, cells), describePaste);
+    } catch (error) {
+      notices.fail(error);
+    }
+  }
+
+  /** Changes the loaded rows of a block. `tell` says for how many rows that was done. */
+  function changeBlock(
+    { top, bottom }: Pick<Block, 'top' | 'bottom'>,
+    after: () => AnyRow,
+    tell: (rows: string) => string,
+  ): void {
+    try {
+      requireOneStep(rowsOf({ top, bottom }));
+      const values = after();
+      const changes = loaded(top, bottom + 1).map((row, index): RowChange => ({
+        seen: seenRow(row, top + index),
+        after: values,
+      }));
+      void writeAll({ changes, added: [] }, (written) => tell(showCount(written.changes.length, 'row')));
+    } catch (error) {
+      notices.fail(error);
+    }
   }
 
   /** Empties all cells of the block. */
-  function clear({ top, bottom, columns: ids }: Block): void {
-    const after = Object.fromEntries(ids.map((id) => [id, null]));
-    const changes = loaded(top, bottom + 1)?.map((row, index) => ({ seen: seenRow(row, top + index), after }));
-    if (changes === undefined) return;
-    editing
-      .during(async () => {
-        const { written, conflicts: found, failure } = await writeRows(table, changes);
-        showOutcome(`Cells of ${showCount(written.length, 'row')} cleared.`, found, failure);
-      })
-      .catch(notices.fail);
+  function clear(block: Block): void {
+    const empty = Object.fromEntries(block.columns.map((id) => [id, null]));
+    changeBlock(
+      block,
+      () => empty,
+      (rows) => `Cells of ${rows} cleared.`,
+    );
+  }
+
+  /** Writes the first row of the block into its other rows. */
+  function fillDown({ top, bottom, columns: ids }: Block): void {
+    changeBlock(
+      { top: top + 1, bottom },
+      () => {
+        const [first] = loaded(top, top + 1);
+        return Object.fromEntries(ids.map((id) => [id, first![id] ?? null]));
+      },
+      (rows) => `Cells of ${rows} filled.`,
+    );
   }
 
   return (
@@ -399,12 +421,15 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, onChan
             goToEdge(key, ctrlKey || metaKey);
             return;
           }
-          const block = canWrite && /^(Delete|Backspace)$/.test(key) && !isTyping(target) ? chosen() : null;
-          if (!hasSeveral(block)) return;
-          // The grid would clear only the focused cell.
+          const isFill = key.toLowerCase() === 'd' && (ctrlKey || metaKey);
+          if (!canWrite || isTyping(target) || !(isFill || /^(Delete|Backspace)$/.test(key))) return;
+          const block = chosen();
+          if (!hasSeveral(block) || (isFill && block.top === block.bottom)) return;
+          // The grid would clear only the focused cell, and the browser would bookmark the page.
           event.stopPropagation();
           event.preventDefault();
-          clear(block);
+          if (isFill) fillDown(block);
+          else clear(block);
         }}
         onMouseDownCapture={({ shiftKey }) => beforeMove(shiftKey)}
       >
@@ -465,9 +490,7 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, onChan
           }}
         />
       )}
-      {conflicts.length > 0 && (
-        <RowConflictsDialog conflicts={conflicts} columns={columns} onClose={() => setConflicts([])} />
-      )}
+      {question}
       {misfit !== null && (
         <MisfitDialog
           misfit={misfit}
@@ -486,6 +509,14 @@ export function Grid({ table, description, canWrite, onStatus, onWritten, onChan
 
 function rowIdOf({ data }: { readonly data: GridRow }): string {
   return data.$rowID;
+}
+
+function rowsOf({ top, bottom }: Pick<Block, 'top' | 'bottom'>): number {
+  return bottom - top + 1;
+}
+
+function describePaste({ changes, added }: RowWrites): string {
+  return `${showCount(changes.length, 'row')} changed, ${showCount(added.length, 'row')} added.`;
 }
 
 /** A copy of a row as it is now on the screen, because later writes change the grid's own object. */

@@ -30,3 +30,19 @@ export function isWithin({ top, bottom, columns }: Block, { row, columnID }: Cel
 export function hasSeveral(block: Block | null): block is Block {
   return block !== null && (block.top !== block.bottom || block.columns.length > 1);
 }
+
+/**
+ * Pasted lines of cells, repeated so that they fill the block, as spreadsheets do. If they do not fit a whole number of
+ * times, they stay as they are.
+ */
+export function filling(
+  cells: readonly (readonly string[])[],
+  { top, bottom, columns }: Block,
+): readonly (readonly string[])[] {
+  const [rows, width] = [bottom - top + 1, cells[0]?.length ?? 0];
+  const fits = cells.length > 0 && width > 0 && rows % cells.length === 0 && columns.length % width === 0;
+  if (!fits || cells.some((line) => line.length !== width)) return cells;
+  return Array.from({ length: rows }, (_, row) =>
+    columns.map((_id, column) => cells[row % cells.length]![column % width]!),
+  );
+}

@@ -2,58 +2,74 @@ import type { ReactElement } from 'react';
 import { titleOf, type Column } from '../tables/column-types.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { showCount, showNumber } from '../ui/format.ts';
+import { List } from '../ui/list.tsx';
 import { textOfCell } from './cell-text.ts';
-import { changedCells, type RowConflict } from './guarded-rows.ts';
+import { changedCells, type Overtaken, type RowConflict } from './guarded-rows.ts';
 
 /** Maximum of rows in the list. */
 const listedMax = 500;
 
-/** Lists the rows that were not written, with the changes that somebody else has made. */
+/** Lists the rows that somebody else has changed, and asks what to do. Nothing is written until then. */
 export function RowConflictsDialog({
-  conflicts,
+  overtaken: { conflicts, others },
   columns,
-  onClose,
+  onCancel,
+  onTheirs,
+  onMine,
 }: {
-  readonly conflicts: readonly RowConflict[];
+  readonly overtaken: Overtaken;
   readonly columns: readonly Column[];
-  readonly onClose: () => void;
+  readonly onCancel: () => void;
+  readonly onTheirs: () => void;
+  readonly onMine: () => void;
 }): ReactElement {
   const isDeletion = conflicts.every(({ after }) => after === null);
+  const rest = others.changes.length + others.added.length;
+  const all = conflicts.length + rest;
+  const verb = isDeletion ? 'deleted' : 'changed';
+  const areThere = conflicts.some(({ now }) => now !== null);
+  const keep = isDeletion ? 'Keep these rows' : 'Keep what is there now';
+  const replace = isDeletion ? 'Delete these rows too' : 'Replace with mine';
   return (
     <Dialog
-      title={`${showCount(conflicts.length, 'row was', 'rows were')} not ${isDeletion ? 'deleted' : 'changed'}`}
-      onClose={onClose}
+      title={`Somebody else has changed ${showNumber(conflicts.length)} of ${showCount(all, 'row')}`}
+      onClose={onCancel}
     >
-      <p>Somebody else has changed these rows since this page showed them. Their changes are kept.</p>
-      <div className="scroller" role="region" aria-label="Rows that somebody else has changed" tabIndex={0}>
-        <table className="list">
-          <thead>
-            <tr>
-              <th scope="col">Row</th>
-              <th scope="col">Column</th>
-              <th scope="col">It was</th>
-              <th scope="col">It is now</th>
-              {!isDeletion && <th scope="col">Not written</th>}
-            </tr>
-          </thead>
-          <tbody>{conflicts.slice(0, listedMax).flatMap((conflict) => linesOf(conflict, columns, isDeletion))}</tbody>
-        </table>
-      </div>
+      <p>
+        {isDeletion ? 'Nothing is deleted yet.' : 'Your changes are not written yet.'}
+        {rest > 0 &&
+          ` With “${keep}”, only the other ${rest === 1 ? 'row is' : `${showNumber(rest)} rows are`} ${verb}.`}
+      </p>
+      <List
+        label="Rows that somebody else has changed"
+        headings={['Row', 'Column', 'It was', 'It is now', ...(isDeletion ? [] : ['You have written'])]}
+      >
+        {conflicts.slice(0, listedMax).flatMap((conflict) => linesOf(conflict, columns, isDeletion))}
+      </List>
       {conflicts.length > listedMax && <p>And {showNumber(conflicts.length - listedMax)} more.</p>}
+      {areThere && conflicts.some(({ now }) => now === null) && <p>A row that is deleted stays deleted.</p>}
       <footer>
-        <button type="button" className="primary" onClick={onClose}>
-          Show the rows as they are now
+        {rest > 0 && (
+          <button type="button" onClick={onCancel}>
+            Cancel
+          </button>
+        )}
+        <button type="button" className={areThere ? undefined : 'primary'} onClick={onTheirs}>
+          {keep}
         </button>
+        {areThere && (
+          <button type="button" className={isDeletion ? 'danger' : 'primary'} onClick={onMine}>
+            {replace}
+          </button>
+        )}
       </footer>
     </Dialog>
   );
 }
 
-/**
- * One line for each cell that was not written. If the row was to be deleted, one line for each cell that has changed.
- */
+/** One line for each cell of the row that somebody else has changed; of a deleted row, for each cell to write. */
 function linesOf({ seen, after, now }: RowConflict, columns: readonly Column[], isDeletion: boolean): ReactElement[] {
-  const ids = after === null ? changedCells(seen.row, now!, null) : Object.keys(after);
+  const ids = now === null ? Object.keys(after!) : changedCells(seen.row, now.row, after);
   return ids.map((id) => {
     const column = columns.find((each) => each.id === id);
     return (
@@ -61,7 +77,7 @@ function linesOf({ seen, after, now }: RowConflict, columns: readonly Column[], 
         <th scope="row">{seen.place === null ? '' : showNumber(seen.place)}</th>
         <td>{column === undefined ? id : titleOf(column)}</td>
         <td>{shown(seen.row[id])}</td>
-        <td>{now === null ? 'The row is deleted' : shown(now[id])}</td>
+        <td>{now === null ? 'The row is deleted' : shown(now.row[id])}</td>
         {!isDeletion && <td>{shown(after![id])}</td>}
       </tr>
     );

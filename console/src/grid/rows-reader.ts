@@ -39,6 +39,14 @@ export function withCell(row: GridRow, columnID: string, value: unknown): GridRo
   return changed;
 }
 
+/** The row with the cells that were written, which made this version of it. A null cell is empty. */
+export function withCells(row: GridRow, cells: AnyRow, version: Version): GridRow {
+  const written = Object.entries(cells).map(([id, value]) => [id, value ?? undefined] as const);
+  const changed = { ...row, ...Object.fromEntries(written) };
+  versions.set(changed, version);
+  return changed;
+}
+
 /** Maximum of rows in a page. A place that was never reached is approached in steps of this size. */
 const stepRows = 10_000;
 

@@ -167,7 +167,7 @@ export function TablePage({ tableID }: { readonly tableID: string }): ReactEleme
             void grid.current!.deleteRows(deleting);
           }}
         >
-          <p>This cannot be undone.</p>
+          <p>{deleting.length === 1 ? 'Its values' : 'Their values'} will be lost for everybody.</p>
         </ConfirmDialog>
       )}
     </div>

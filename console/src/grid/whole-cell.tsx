@@ -1,5 +1,7 @@
 import type { CellDoubleClickedEvent, CellKeyDownEvent, FullWidthCellKeyDownEvent } from 'ag-grid-community';
 import { useState, type ReactElement } from 'react';
+import { isArrayType, itemKind, type ColumnType } from '../../../src/language/values/column-type.ts';
+import { scalarOf } from '../tables/column-types.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Scalar } from './cell.tsx';
 import { numberOf } from '../ui/json-tokens.ts';
@@ -7,7 +9,7 @@ import { textOfCell } from './cell-text.ts';
 
 interface Shown {
   readonly title: string;
-  readonly kind: string;
+  readonly kind: ColumnType;
   readonly value: unknown;
 }
 
@@ -29,7 +31,7 @@ export function useWholeCell(canEdit: boolean): WholeCell {
     value,
     colDef: { headerName = '', cellRendererParams },
   }: CellKeyDownEvent | CellDoubleClickedEvent): void {
-    const kind = (cellRendererParams as { readonly kind: string } | undefined)?.kind;
+    const kind = (cellRendererParams as { readonly kind: ColumnType } | undefined)?.kind;
     if (kind !== undefined && value !== undefined && value !== null) setShown({ title: headerName, kind, value });
   }
 
@@ -64,18 +66,17 @@ export function useWholeCell(canEdit: boolean): WholeCell {
   };
 }
 
-function Whole({ kind, value }: { readonly kind: string; readonly value: unknown }): ReactElement {
-  const item = /^array<(.*)>$/.exec(kind)?.[1];
-  if (item !== undefined && Array.isArray(value))
+function Whole({ kind, value }: { readonly kind: ColumnType; readonly value: unknown }): ReactElement {
+  if (isArrayType(kind) && Array.isArray(value))
     return (
       <ol>
         {value.map((each: unknown, index) => (
           <li key={index}>
-            <Whole kind={item} value={each} />
+            <Whole kind={itemKind(kind)} value={each} />
           </li>
         ))}
       </ol>
     );
   if (typeof value === 'object' && numberOf(value) === null) return <code>{JSON.stringify(value, null, 2)}</code>;
-  return <Scalar kind={kind} text={textOfCell(value)} />;
+  return <Scalar kind={scalarOf(kind)} text={textOfCell(value)} />;
 }

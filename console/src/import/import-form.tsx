@@ -287,7 +287,7 @@ function replacedBy({ name, id, rows }: TableDescription): string {
 function expectedOf({ schema }: TableDescription, ofFile: readonly ExpectedColumn[]): ExpectedColumn[] {
   const known = schema.columns.map(({ id, type }): ExpectedColumn => ({
     id,
-    type: textOfType(type) as ColumnType,
+    type: textOfType(type),
     isOfTable: true,
   }));
   return [...known, ...ofFile.filter(({ id }) => !known.some((column) => column.id === id))];

@@ -6,7 +6,6 @@ import { readTypes } from '../../../clients/file-import/read-types.ts';
 import { findWidened, type WidenedColumn } from '../../../clients/file-import/widened-columns.ts';
 import { Tablog, Unreachable, type Table } from '../../../clients/typescript/src/index.ts';
 import type { TextColumn } from '../../../src/language/formats/text-cells.ts';
-import type { ColumnType } from '../../../src/language/values/column-type.ts';
 import { textOfType } from '../tables/column-types.ts';
 import { describeError } from '../ui/describe-error.ts';
 import { describeFailure } from './describe-failure.ts';
@@ -109,7 +108,7 @@ async function widenedBy(
 ): Promise<WidenedColumn[]> {
   if (expected.length === 0) return [];
   const { schema } = await table.describe();
-  const now = new Map(schema.columns.map(({ id, type }) => [id, textOfType(type) as ColumnType]));
+  const now = new Map(schema.columns.map(({ id, type }) => [id, textOfType(type)]));
   return findWidened(() => sourceOfBlob(file), { format, form, sheet, encoding, signal }, expected, now);
 }
 

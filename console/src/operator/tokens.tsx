@@ -140,7 +140,7 @@ function Tokens({ title, id, ofTeam, list, create }: TokensProps): ReactElement 
             revoke(revoking.id);
           }}
         >
-          <p>From then on, the service refuses programs that use this token. This cannot be undone.</p>
+          <p>From then on, the service refuses programs that use this token. They need a new token.</p>
         </ConfirmDialog>
       )}
       {isCreating && (

@@ -2,6 +2,7 @@
 import type { AnyRow, SqlResult } from '../../../clients/typescript/src/index.ts';
 import { textOfCell } from '../grid/cell-text.ts';
 import { textOfType } from '../tables/column-types.ts';
+import { showCount, showNumber } from '../ui/format.ts';
 import { numberOf } from '../ui/json-tokens.ts';
 
 interface ChartData {
@@ -14,19 +15,21 @@ interface ChartData {
   readonly names: readonly string[];
   /** First the places on the axis (seconds since 1970, numbers, or 0 and up), then the numbers of each series. */
   readonly values: readonly (readonly (number | null)[])[];
+  /** What the chart leaves out; empty if it shows all. */
+  readonly leftOut: readonly string[];
 }
 
 /** Maximum of rows in a chart. Later rows of the answer are left out. */
 const pointsMax = 5000;
+/** Maximum of curves in a chart. */
+const seriesMax = 6;
 
 /** Null if there is nothing to draw. A chart needs a column of numbers and another column. */
 export function chartOf({ columns, data }: SqlResult<AnyRow>): ChartData | null {
   const kinds = new Map(columns.map(({ name, type }) => [name, textOfType(type)]));
   const across = columns.find(({ name }) => kinds.get(name) !== 'number')?.name ?? columns[0]?.name;
-  const series = columns
-    .map(({ name }) => name)
-    .filter((name) => name !== across && kinds.get(name) === 'number')
-    .slice(0, 6);
+  const numbers = columns.map(({ name }) => name).filter((name) => name !== across && kinds.get(name) === 'number');
+  const series = numbers.slice(0, seriesMax);
   if (across === undefined || series.length === 0 || data.length === 0) return null;
   const kind = kindOf(kinds.get(across)!);
   const rows = data
@@ -39,6 +42,14 @@ export function chartOf({ columns, data }: SqlResult<AnyRow>): ChartData | null 
     across,
     series,
     names: kind === 'name' ? rows.map(({ row }) => textOfCell(row[across])) : [],
+    leftOut: [
+      ...(data.length > pointsMax
+        ? [`First ${showCount(pointsMax, 'row')} of ${showNumber(data.length)}. Group rows in the query to draw all.`]
+        : []),
+      ...(numbers.length > seriesMax
+        ? [`First ${showCount(seriesMax, 'column')} of ${showNumber(numbers.length)}. Select fewer in the query.`]
+        : []),
+    ],
     values: [rows.map(({ place }) => place), ...series.map((name) => rows.map(({ row }) => numberOf(row[name])))],
   };
 }

@@ -89,14 +89,21 @@ export function QueryPage(): ReactElement {
             )}
           </div>
           {isChart && chart !== null ? (
-            <LineChart
-              label={`${chart.series.join(', ')} by ${chart.across}`}
-              kind={chart.kind}
-              across={chart.across}
-              names={chart.names}
-              series={chart.series}
-              values={chart.values}
-            />
+            <>
+              {chart.leftOut.map((words) => (
+                <p key={words} className="chart-note" role="status">
+                  {words}
+                </p>
+              ))}
+              <LineChart
+                label={`${chart.series.join(', ')} by ${chart.across}`}
+                kind={chart.kind}
+                across={chart.across}
+                names={chart.names}
+                series={chart.series}
+                values={chart.values}
+              />
+            </>
           ) : (
             <ResultGrid result={answer.data.result} />
           )}

@@ -1,14 +1,16 @@
 import { useState, type ReactElement, type SubmitEvent } from 'react';
 import type { NewColumn } from '../../../clients/typescript/src/index.ts';
+import type { ColumnType } from '../../../src/language/values/column-type.ts';
 import { useSession } from '../session/service.ts';
 import { describeError } from '../ui/describe-error.ts';
 import { Dialog, FormEnd } from '../ui/dialog.tsx';
-import { columnTypes, typeOfText } from './column-types.ts';
+import { typeOfText } from './column-types.ts';
+import { TypeSelect } from './type-select.tsx';
 
 interface Draft {
   readonly key: number;
   readonly id: string;
-  readonly type: string;
+  readonly type: ColumnType;
 }
 
 /** Creates an empty table with columns. (Tables with rows come from files.) */
@@ -58,15 +60,11 @@ export function NewTable({
                 value={id}
                 onChange={(event) => change(key, { id: event.target.value })}
               />
-              <select
-                aria-label={`Type of column ${index + 1}`}
+              <TypeSelect
+                label={`Type of column ${index + 1}`}
                 value={type}
-                onChange={(event) => change(key, { type: event.target.value })}
-              >
-                {columnTypes.map((each) => (
-                  <option key={each}>{each}</option>
-                ))}
-              </select>
+                onChange={(chosen) => change(key, { type: chosen })}
+              />
               <button
                 type="button"
                 className="quiet"

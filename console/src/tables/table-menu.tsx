@@ -162,7 +162,7 @@ function NamesDialog({
               <td>
                 <input
                   name={`column-${index}`}
-                  aria-label={`What ${id} is shown as`}
+                  aria-label={`Name shown for ${id}`}
                   defaultValue={displayName}
                   placeholder={id}
                 />
@@ -170,7 +170,7 @@ function NamesDialog({
             </tr>
           ))}
         </List>
-        <p>To give a column a wider type, write a value into it that does not fit.</p>
+        <p>To change the type of a column, use the menu in its header.</p>
         <FormEnd problem={problem} action="Save" onCancel={onClose} />
       </form>
     </Dialog>
@@ -207,7 +207,7 @@ function DropDialog({
           {showCount(now.schema.columns.length, 'column')}.
         </Problem>
       )}
-      <p>It has {showCount((now ?? seen).rows, 'row')}. This cannot be undone.</p>
+      <p>It has {showCount((now ?? seen).rows, 'row')}. The table and its rows will be lost for everybody.</p>
       {problem !== null && <Problem>{problem}</Problem>}
       <footer>
         <button type="button" onClick={onClose}>

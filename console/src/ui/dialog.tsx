@@ -49,12 +49,15 @@ export function Dialog({ title, onClose, children, className = '', isBusy = fals
 export function FormEnd({
   problem,
   action,
+  isDanger = false,
   isBusy = false,
   onCancel,
 }: {
   readonly problem: string | null;
   /** The text of the button that sends the form. */
   readonly action: string;
+  /** Whether something gets lost. */
+  readonly isDanger?: boolean;
   readonly isBusy?: boolean;
   readonly onCancel: () => void;
 }): ReactElement {
@@ -65,7 +68,7 @@ export function FormEnd({
         <button type="button" onClick={onCancel}>
           Cancel
         </button>
-        <button className="primary" disabled={isBusy}>
+        <button className={isDanger ? 'danger' : 'primary'} disabled={isBusy}>
           {action}
         </button>
       </footer>

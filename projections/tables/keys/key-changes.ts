@@ -34,3 +34,24 @@ export interface KeyRunsChange extends KeyIndex {
 export interface EndedKeyChange extends KeyIndex {
   readonly kind: 'endedKey';
 }
+
+/** An entry of an index by the hash of its key (`hashOfKey`). */
+export interface HashEntry {
+  readonly hash: string;
+  readonly extent: bigint;
+  readonly index: number;
+}
+
+/** A declaration takes an index that was prepared for it: what has changed since the index was prepared. */
+export interface PreparedKeysChange extends KeyIndex, ChangesOfPrepared {
+  readonly kind: 'preparedKeys';
+}
+
+/** Changes of a prepared index. No two of them are of one key. */
+export interface ChangesOfPrepared {
+  /** The hashes of keys that no row has any more. */
+  readonly freed: readonly string[];
+  /** Keys that other rows have now, and keys that no row had. */
+  readonly moved: readonly HashEntry[];
+  readonly taken: readonly HashEntry[];
+}

@@ -4,10 +4,24 @@ import type { Refusal } from '../../../src/language/values/refusal.ts';
 import { PairMap } from '../../../src/log/batch/pair-map.ts';
 import type { UndoJournal } from '../../../src/log/batch/undo-journal.ts';
 import type { KeyRuns } from './key-runs.ts';
-import type { EndedKeyChange, KeyHolder, KeyIndex, KeyRunsChange, KeysChange } from './key-changes.ts';
+import type {
+  ChangesOfPrepared,
+  EndedKeyChange,
+  KeyHolder,
+  KeyIndex,
+  KeyRunsChange,
+  KeysChange,
+  PreparedKeysChange,
+} from './key-changes.ts';
 
 /** The keys that the projector read from many rows, or the refusal if two are equal. */
 export type FoundRuns = { readonly runs: KeyRuns; readonly extents: readonly bigint[] } | { readonly refusal: Refusal };
+
+/**
+ * What the projector found of the keys of a table that an event declares. `prepared`: an index has them but for these
+ * changes. `unread`: the rows are too many to be read at the event, and too many have changed since they were read.
+ */
+export type FoundKeys = FoundRuns | { readonly prepared: ChangesOfPrepared } | { readonly unread: true };
 
 /** A key whose holder has changed. */
 export interface ChangedKey extends KeyIndex {
@@ -28,8 +42,10 @@ export class KeysState {
   readonly #entries: PairMap<string, string, Entry>;
   readonly endedKeys: KeyIndex[] = [];
   readonly newRuns: KeyRunsChange[] = [];
+  readonly takenIndexes: PreparedKeysChange[] = [];
   /** Loaded entries are never removed. */
   readonly #found = new Map<Event, FoundRuns>();
+  readonly #foundOfTables = new Map<Event, FoundKeys>();
 
   constructor(journal: UndoJournal) {
     this.#journal = journal;
@@ -79,8 +95,23 @@ export class KeysState {
     this.#found.set(event, found);
   }
 
+  /** The result of loading the keys of all rows of a table. Throws if they were not loaded, which is a bug. */
+  foundKeys(event: Event): FoundKeys {
+    const found = this.#foundOfTables.get(event);
+    if (found === undefined) throw new Error('the keys of the rows of a table were not loaded');
+    return found;
+  }
+
+  putFoundKeys(event: Event, found: FoundKeys): void {
+    this.#foundOfTables.set(event, found);
+  }
+
   addRuns(change: KeyRunsChange): void {
     this.#journal.push(this.newRuns, change);
+  }
+
+  takeIndex(change: PreparedKeysChange): void {
+    this.#journal.push(this.takenIndexes, change);
   }
 
   end({ tableId, since }: EndedKeyChange): void {

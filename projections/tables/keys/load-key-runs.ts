@@ -1,51 +1,40 @@
 /**
- * Reads the keys of many rows when the projector reaches their event: the rows of a large body, of a stash, or of a
- * table whose key is declared. Compares the keys with each other in packed form, and with the index block by block.
+ * Reads the keys of many rows when the projector reaches their event: the rows of a large body, or of a stash. Compares
+ * the keys with each other in packed form, and with the index block by block.
  */
 import { rowsOf } from '../../../src/language/events/event-names.ts';
 import type { Event, EventOf } from '../../../src/language/events/event.ts';
-import { formatRowId } from '../../../src/language/events/row-id.ts';
 import { TimeSlices } from '../../../src/language/time-slices.ts';
-import { presentersOf } from '../../../src/language/values/presentation.ts';
 import type { Profile } from '../../../src/language/values/profile.ts';
 import type { Refusal } from '../../../src/language/values/refusal.ts';
 import { keyReaderOf } from '../../../src/language/values/row-key.ts';
 import { schemaOf, type TableSchema } from '../../../src/language/values/table-schema.ts';
 import type { ArrivedRows } from '../../segments/arrived-rows.ts';
 import type { LoadingTables } from '../load-tables.ts';
-import { presentRows } from '../read/read-rows.ts';
 import type { TableStates } from '../tables.state.ts';
 import { KeyRuns } from './key-runs.ts';
 import type { KeyHolder } from './key-changes.ts';
 import type { FoundRuns } from './keys.state.ts';
 import { keyNotUnique, keyPresenterOf } from './keys-of-rows.ts';
-import {
-  findBodies,
-  findHoldersByHash,
-  findShownExtents,
-  findWindows,
-  hashBytesOf,
-  retainedIdOf,
-} from './row-keys.store.ts';
+import { findBodies, findHoldersByHash, hashBytesOf } from './row-keys.store.ts';
 import { checkGivenKey, declared, keyOf, shownKey, type TableKey } from './table-key.ts';
 
 /**
  * The most rows of a request that is larger than a block, and of a table when its key is declared: all their keys are
  * in memory together. Must not change, or replay would give other outcomes.
  */
-const rowsMax = 1_000_000;
+export const keysMax = 1_000_000;
+
+/** Why a speculative batch reads no keys of many rows. */
+export const keysAhead = 'the keys of many rows are read only where they stand in the log';
 
 export async function loadKeyRuns(loading: LoadingTables): Promise<void> {
   const { events, states, isAhead } = loading;
   for (const event of events) {
     const arriving = arrivingRows(states, event);
-    const declaring = arriving === null ? declaredKey(states, event) : null;
-    if (arriving === null && declaring === null) continue;
-    if (isAhead) throw new Error('the keys of many rows are read only where they stand in the log');
-    states.tables.keys.putFoundRuns(
-      event,
-      arriving === null ? await readTable(loading, declaring!) : await readArriving(loading, arriving),
-    );
+    if (arriving === null) continue;
+    if (isAhead) throw new Error(keysAhead);
+    states.tables.keys.putFoundRuns(event, await readArriving(loading, arriving));
   }
 }
 
@@ -68,6 +57,7 @@ function arrivingRows(states: TableStates, event: Event): ArrivingRows | null {
     data.type !== 'RowsAddRequested'
   )
     return null;
+  if (data.type === 'RowsAddRequested' && data.mode === 'upsert') return null;
   const found = sourceOf(states, data);
   const keyed = found === null ? null : keyOfRequest(states, data);
   return found === null || keyed === null ? null : { ...keyed, ...found };
@@ -115,8 +105,8 @@ async function readArriving(loading: LoadingTables, arriving: ArrivingRows): Pro
   const { tx } = loading;
   const { key, schema, isFirst, segments, placeOf } = arriving;
   const rows = segments.reduce((sum, { profile }) => sum + profile.rows, 0);
-  if (rows > rowsMax)
-    return { refusal: tooManyRows(`a table with a key takes at most ${rowsMax} rows in one request`) };
+  if (rows > keysMax)
+    return { refusal: tooManyRows(`a table with a key takes at most ${keysMax} rows in one request`) };
   const slices = new TimeSlices();
   const runs = new KeyRuns(rows);
   const read = keyReaderOf(key.columns);
@@ -164,61 +154,6 @@ function holderNow({ states }: LoadingTables, key: TableKey, text: string, store
   return known === undefined ? stored : known;
 }
 
-/** A key that an event declares for a table with rows. */
-interface DeclaredKey {
-  readonly key: TableKey;
-  readonly schema: TableSchema;
-  readonly widened: bigint;
-  readonly rows: number;
-  readonly rowBytesMax: number;
-}
-
-/** Null if the event declares no key, or is refused for another reason. */
-function declaredKey({ tables }: TableStates, { data }: Event): DeclaredKey | null {
-  if (data.type !== 'TablePatchRequested' || !data.key) return null;
-  const table = tables.table(data.tableId);
-  if (table === null || table.rows === 0 || JSON.stringify(data.key) === table.keyColumns) return null;
-  const schema = tables.schema(table);
-  if (checkGivenKey(data.key, schema, '') !== null) return null;
-  const { id, widened, rows, rowBytesMax } = table;
-  return { key: keyOf({ id, ...declared(data.key, 0n) }, schema)!, schema, widened, rows, rowBytesMax };
-}
-
-/** The most rows, and about the most bytes of rows, that one statement reads. */
-const rowsAtOnce = 5000;
-const bytesAtOnce = 4 * 1024 * 1024;
-
-async function readTable(
-  { tx }: LoadingTables,
-  { key, schema, widened, rows, rowBytesMax }: DeclaredKey,
-): Promise<FoundRuns> {
-  if (rows > rowsMax) return { refusal: tooManyRows(`a key is declared for a table of at most ${rowsMax} rows`) };
-  const slices = new TimeSlices();
-  const runs = new KeyRuns(rows);
-  const read = keyReaderOf(key.columns);
-  const presenterFor = presentersOf(schema, widened);
-  const extents = await findShownExtents(tx, key.tableId);
-  const rowsOfWindow = Math.max(1, Math.min(rowsAtOnce, Math.floor(bytesAtOnce / Math.max(1, rowBytesMax))));
-  let last = -1;
-  for await (const { part, rows: found } of findWindows(tx, extents, rowsOfWindow)) {
-    if (part !== last) runs.beginPart();
-    last = part;
-    const { version, ordinal } = extents[part]!;
-    for (const { index, retainedId, body } of presentRows(found, presenterFor, found.count ?? 0)) {
-      if (index % 64 === 0) await slices.next();
-      const rowKey = read(body);
-      const earlier = rowKey === null ? null : runs.add(hashBytesOf(rowKey.text), index);
-      if (earlier === null) continue;
-      const other = extents[earlier.part]!;
-      const otherId =
-        (await retainedIdOf(tx, other.key, earlier.index)) ?? formatRowId({ ...other, index: earlier.index });
-      const rowId = retainedId ?? formatRowId({ version, ordinal, index });
-      return { refusal: keyNotUnique(`row ${rowId}`, `row ${otherId}`, shownKey(key, rowKey!)) };
-    }
-  }
-  return { runs, extents: extents.map((extent) => extent.key) };
-}
-
-function tooManyRows(message: string): Refusal {
+export function tooManyRows(message: string): Refusal {
   return { type: 'limit_exceeded', message };
 }

@@ -1,13 +1,15 @@
-/** Loads the rows that have the keys which events look up. */
+/** Loads the keys which events look up, and the rows that have them if an upsert may patch them. */
 import { tableOf } from '../../../src/language/events/event-names.ts';
 import type { Event, EventOf } from '../../../src/language/events/event.ts';
 import { applyPatch, presentersOf } from '../../../src/language/values/presentation.ts';
 import { keyReaderOf } from '../../../src/language/values/row-key.ts';
 import { parseRow, type Cell } from '../../../src/language/values/row-text.ts';
 import type { TableSchema } from '../../../src/language/values/table-schema.ts';
+import { findExtentsByKey, findRowsOfExtents } from '../extents.store.ts';
 import type { LoadingTables } from '../load-tables.ts';
-import type { Table } from '../table.ts';
+import type { Table, WantedPlace } from '../table.ts';
 import type { TablesState, TableStates } from '../tables.state.ts';
+import type { KeyHolder } from './key-changes.ts';
 import { carriedRows, keysOfRows } from './keys-of-rows.ts';
 import { findHolders, type WantedKey } from './row-keys.store.ts';
 import { keyOf, type TableKey } from './table-key.ts';
@@ -33,9 +35,50 @@ export async function loadKeys({ tx, events, states, before }: LoadingTables): P
   }
 }
 
-/** Whether a decision looks up a key that is not loaded, because an earlier event changed a row or the table's key. */
-export function lacksKeys(states: TableStates, event: Event): boolean {
-  return missingKeys(states, event, new Map()).length > 0;
+/**
+ * Whether a decision looks up a key, or the row that has it, and that is not loaded, because an earlier event has
+ * changed what it looks up.
+ */
+export function lacksKeyed(states: TableStates, event: Event): boolean {
+  return missingKeys(states, event, new Map()).length > 0 || missingUpserted(states, event).length > 0;
+}
+
+/** Loads the rows that upserts patch. */
+export async function loadUpserted({ tx, events, states, before, remembered }: LoadingTables): Promise<void> {
+  const { tables } = states;
+  const holders = events.flatMap((event) => missingUpserted(states, event));
+  if (holders.length === 0) return;
+  for (const { extent } of holders) {
+    const known = tables.findExtent(extent) === null ? remembered?.extent(extent) : null;
+    if (known) tables.putExtent(known);
+  }
+  const unknown = new Set(holders.map(({ extent }) => extent).filter((key) => tables.findExtent(key) === null));
+  for (const extent of await findExtentsByKey(tx, [...unknown])) tables.putExtent(extent);
+  const wanted: WantedPlace[] = [];
+  for (const { extent: key, index } of holders) {
+    const changed = before?.tables.findRow(key, index) ?? remembered?.row(key, index);
+    if (changed) tables.putRow(changed);
+    else {
+      const mayHaveChange = remembered?.mayHaveChange(key, index) ?? true;
+      wanted.push({ extent: tables.extent(key), index, mayHaveChange });
+    }
+  }
+  for (const row of wanted.length === 0 ? [] : await findRowsOfExtents(tx, wanted)) tables.putRow(row);
+}
+
+/** The rows that an upsert patches and that are not loaded, each once, if their keys are loaded. */
+function missingUpserted(states: TableStates, event: Event): readonly KeyHolder[] {
+  const { data } = event;
+  if (data.type !== 'RowsAddRequested' || data.mode !== 'upsert') return [];
+  const { tables } = states;
+  const table = tables.table(data.tableId);
+  if (table === null || table.keyColumns === null) return [];
+  const schema = tables.schema(table);
+  const key = keyOf(table, schema)!;
+  return lookedUp(tables, event, { table, schema, key, patched: new Map() }).flatMap((text) => {
+    const holder = tables.keys.find(key, text) ?? null;
+    return holder === null || tables.findRow(holder.extent, holder.index) !== null ? [] : [holder];
+  });
 }
 
 /** The keys that a decision looks up and that are not loaded. Tables without a key cost next to nothing. */

@@ -2,7 +2,8 @@
 import { hash } from 'node:crypto';
 import { bind, type BoundStatement } from '../../../src/storage/database/combine.ts';
 import type { Statement, Tx } from '../../../src/storage/database/pipelined-client.ts';
-import { RowsStatement } from '../../../src/storage/database/rows-statement.ts';
+import { RowsStatement, storing } from '../../../src/storage/database/rows-statement.ts';
+import type { RowOf } from '../../../src/storage/database/stored-table.ts';
 import { formatRowId } from '../../../src/language/events/row-id.ts';
 import type { Steps } from '../../../src/language/time-slices.ts';
 import type { RowsOfPart } from '../read/read-rows.ts';
@@ -11,9 +12,9 @@ import { isShownAt, latest, retainedIdAt } from '../read/table-at.ts';
 import type { Extent } from '../table.ts';
 import { storedExtents } from '../table.entity.ts';
 import { entryBytes, hashBytes } from './key-runs.ts';
-import type { KeyHolder, KeyRunsChange } from './key-changes.ts';
+import type { HashEntry, KeyHolder, KeyIndex, KeyRunsChange, PreparedKeysChange } from './key-changes.ts';
 import type { ChangedKey } from './keys.state.ts';
-import { storedEndedKeys, storedRowKeys } from './row-key.entity.ts';
+import { storedEndedKeys, storedRowKeys, type RowKeyEntity } from './row-key.entity.ts';
 
 /** The hash that stands for a key in an index. A cell may be longer than an entry of an index can be. */
 export function hashOfKey(text: string): string {
@@ -58,15 +59,29 @@ const selectRowKeys = new RowsStatement<
 
 /** The rows that have these keys, in the order of the keys; null for a key that no row has. */
 export async function findHolders(tx: Tx, wanted: readonly WantedKey[]): Promise<(KeyHolder | null)[]> {
-  const holders = wanted.map((): KeyHolder | null => null);
-  const rows = wanted.map(({ tableId, since, text }, at) => ({ tableId, since, hash: hashOfKey(text), at }));
-  for (const { at, extent, index, version, ordinal, retainedId } of await selectRowKeys.find(tx, rows))
-    holders[at] = toHolder({ extent, index, version, ordinal, retainedId });
+  return findHoldersOf(
+    tx,
+    wanted.map(({ tableId, since, text }) => ({ tableId, since, hash: hashOfKey(text) })),
+  );
+}
+
+/** The same for keys whose hashes are known. */
+export async function findHoldersOf(
+  tx: Tx,
+  wanted: readonly (KeyIndex & { readonly hash: string })[],
+): Promise<(HolderAt | null)[]> {
+  const holders = wanted.map((): HolderAt | null => null);
+  if (wanted.length === 0) return holders;
+  const rows = wanted.map(({ tableId, since, hash }, at) => ({ tableId, since, hash, at }));
+  for (const { at, ...found } of await selectRowKeys.find(tx, rows)) holders[at] = toHolder(found);
   return holders;
 }
 
-const toHolder = ({ extent, index, version, ordinal, retainedId }: Omit<FoundKey, 'at'>): KeyHolder => {
-  return { extent, index, rowId: retainedId ?? formatRowId({ version, ordinal, index }) };
+/** A row that has a key, with its place in the order of the table. */
+export type HolderAt = KeyHolder & Pick<FoundKey, 'version' | 'ordinal'>;
+
+const toHolder = ({ extent, index, version, ordinal, retainedId }: Omit<FoundKey, 'at'>): HolderAt => {
+  return { extent, index, version, ordinal, rowId: retainedId ?? formatRowId({ version, ordinal, index }) };
 };
 
 const selectKeysByHash: Statement<FoundKey> = {
@@ -160,6 +175,11 @@ export async function* findWindows(
   for (const found of await find()) yield { part: found.part, rows: found };
 }
 
+/** The row at an index of an extent, as a part of one row. */
+export async function findRowsAt(tx: Tx, extent: bigint, index: number): Promise<RowsOfPart> {
+  return (await tx.query(selectWindows, [[extent], [0], [index], [index + 1]])).rows[0]!;
+}
+
 const selectRetainedId: Statement<{ id: string | null }> = {
   name: 'select_retained_id_of_row',
   text: `select ${retainedIdAt('extents', 'extents.first + $2')} as id from extents where extents.key = $1`,
@@ -206,16 +226,33 @@ function* boundAlone(bound: BoundStatement): Steps<BoundStatement> {
   return { ...bound, isAlone: true };
 }
 
+const takePreparations = new RowsStatement<Pick<KeyIndex, 'tableId' | 'since'>>(
+  'take_key_preparations',
+  { tableId: 'uuid', since: 'int8' },
+  (rows) => `update key_preparations set is_taken = true from ${rows('taken')}
+    where key_preparations.table_id = taken.table_id and key_preparations.since = taken.since`,
+);
+
+/** The statements by which a declaration takes a prepared index. */
+export function takeIndex({ tableId, since, freed, moved, taken }: PreparedKeysChange): Steps<BoundStatement>[] {
+  const entry = ({ hash, extent, index }: HashEntry): RowKeyRow => ({ tableId, since, hash, extent, index });
+  return [
+    ...storing([{ tableId, since }], takePreparations),
+    ...storing(
+      freed.map((hash) => ({ tableId, since, hash })),
+      deleteRowKeys,
+    ),
+    ...storing(moved.map(entry), updateRowKeys),
+    ...storing(taken.map(entry), insertRowKeys),
+  ];
+}
+
 export const insertEndedKeys = storedEndedKeys.insert('insert_ended_keys');
 
+type RowKeyRow = RowOf<typeof RowKeyEntity>;
+
 /** The entry of a key that a row has. */
-export function rowKeyOf({ tableId, since, text, holder }: ChangedKey & { readonly holder: KeyHolder }): {
-  tableId: string;
-  since: bigint;
-  hash: string;
-  extent: bigint;
-  index: number;
-} {
+export function rowKeyOf({ tableId, since, text, holder }: ChangedKey & { readonly holder: KeyHolder }): RowKeyRow {
   return { tableId, since, hash: hashOfKey(text), extent: holder.extent, index: holder.index };
 }
 

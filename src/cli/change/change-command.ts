@@ -37,7 +37,7 @@ export async function runDelete(idOrName: string, flags: DeleteFlags): Promise<v
 }
 
 /** What is done to the rows that meet a condition. `patch` null: they are deleted. */
-interface Asked {
+interface RowsChange {
   readonly table: Table;
   readonly filter: Condition<AnyRow>;
   readonly patch: AnyRow | null;
@@ -48,7 +48,7 @@ async function change(idOrName: string, flags: DeleteFlags, set: readonly Assign
     throw new UserError('Nobody can be asked here: give --yes to change the rows, or --dry-run to count them.');
   const { table, id, name } = await openTable(idOrName, flags);
   const columns = await table.columns.list();
-  const asked: Asked = {
+  const asked: RowsChange = {
     table,
     filter: filterOf(flags.where, columns),
     patch: set === null ? null : patchOf(set, columns),
@@ -63,7 +63,9 @@ async function change(idOrName: string, flags: DeleteFlags, set: readonly Assign
     else writeWords(`${rows(matched)} ${told} would be ${verb}d, version ${version(found)}.`);
     return;
   }
-  const changed = flags.yes ? await changeAll(asked) : await changeConfirmed(asked, verb, told);
+  const ask = (found: number): Promise<void> =>
+    confirm(`${set === null ? 'Delete' : 'Update'} ${rows(found)} ${told}?`, interruption());
+  const changed = flags.yes ? await changeAll(asked) : await changeConfirmed(asked, ask);
   const matched = changed.data.rowIDs.length;
   const { patched: updated, deleted, unchanged } = changed;
   const counts = set === null ? { deleted } : { updated, unchanged };
@@ -75,21 +77,24 @@ async function change(idOrName: string, flags: DeleteFlags, set: readonly Assign
 }
 
 /** The rows that meet the condition, at a version. Nothing changes. */
-function find({ table, filter, patch }: Asked): Promise<Changed> {
+function find({ table, filter, patch }: RowsChange): Promise<Changed> {
   const options = { dryRun: true };
   return explained(patch === null ? table.deleteWhere(filter, options) : table.patchWhere(filter, patch, options));
 }
 
-function changeAll({ table, filter, patch }: Asked): Promise<Changed> {
+function changeAll({ table, filter, patch }: RowsChange): Promise<Changed> {
   return explained(patch === null ? table.deleteWhere(filter) : table.patchWhere(filter, patch));
 }
 
-/** Asks, with the number of rows, and then changes exactly these rows, as they were when they were counted. */
-async function changeConfirmed(asked: Asked, verb: string, told: string): Promise<Changed> {
+/**
+ * Asks, with the number of rows, and then changes exactly these rows, as they were when they were counted. Throws
+ * UserError if somebody else has changed one of them meanwhile. Rejects as `ask` does.
+ */
+export async function changeConfirmed(asked: RowsChange, ask: (rows: number) => Promise<void>): Promise<Changed> {
   const found = await find(asked);
   const { rowIDs } = found.data;
   if (rowIDs.length === 0) return found;
-  await confirm(`${verb === 'delete' ? 'Delete' : 'Update'} ${rows(rowIDs.length)} ${told}?`, interruption());
+  await ask(rowIDs.length);
   const { table, patch } = asked;
   const operations = rowIDs.map((rowID): RowOperation<AnyRow> => {
     const guarded = { rowID, ifMatch: found.version };

@@ -1,6 +1,7 @@
 /** The outcome of a command: derived from the log, kept per command, rebuilt by replay. */
 import type { ColumnMisfits } from '../values/column-misfits.ts';
 import type { Refusal } from '../values/refusal.ts';
+import type { RowAddress } from './row-id.ts';
 
 /**
  * Added rows: `extents` consecutive extents, the first at (version, ordinal), each with `count` rows from `first` on.
@@ -15,6 +16,23 @@ export interface RowRange {
   readonly extents?: number;
   /** The table, if some of the rows retain row IDs of earlier generations. These IDs are in the read model. */
   readonly retainedIn?: string;
+}
+
+/** The range of one row. */
+export function rangeOfRow({ version, ordinal, index }: RowAddress): RowRange {
+  return { version, ordinal, first: index, count: 1 };
+}
+
+/** Adds the range of a row to a list. Consecutive rows of an extent share one range. */
+export function pushRange(ranges: RowRange[], row: RowRange): void {
+  const last = ranges.at(-1);
+  const follows =
+    last !== undefined &&
+    last.version === row.version &&
+    last.ordinal === row.ordinal &&
+    last.first + last.count === row.first;
+  if (follows) ranges[ranges.length - 1] = { ...last, count: last.count + 1 };
+  else ranges.push(row);
 }
 
 /** The total number of rows in these ranges. */

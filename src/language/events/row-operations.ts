@@ -2,9 +2,11 @@
 import type { Profile } from '../values/profile.ts';
 import { formatRowId, parseRowId, type RowAddress } from './row-id.ts';
 
-/** One operation. The rows of adds and patches are in the body of their event, in the order of the operations. */
+/**
+ * One operation. The rows of adds, upserts and patches are in the body of their event, in the order of the operations.
+ */
 export type RowOperation =
-  | { readonly op: 'add' }
+  | { readonly op: 'add' | 'upsert' }
   | { readonly op: 'patch' | 'delete'; readonly row: RowAddress; readonly ifMatch: bigint | null };
 
 /** Whether the event's body holds a row for the operation. */
@@ -15,10 +17,15 @@ export function carriesRow({ op }: RowOperation): boolean {
 /**
  * Upper bound for the cost of an operation, besides its bytes (cost.ts): about half of the cost of a single request.
  */
-const operationCost = 4_000;
+export const operationCost = 4_000;
 
 export function costOfOperations(operations: readonly RowOperation[]): number {
   return operations.length * operationCost;
+}
+
+/** Whether the operation names its row by its ID. */
+export function namesRow(operation: RowOperation): operation is Extract<RowOperation, { readonly row: RowAddress }> {
+  return 'row' in operation;
 }
 
 /** The index of the operation to which a row of the body belongs. Throws if no operation has this row. */
@@ -39,7 +46,7 @@ type WireOperation = readonly [op: RowOperation['op'], row?: string, ifMatch?: s
 
 export function operationsToWire(operations: readonly RowOperation[]): readonly WireOperation[] {
   return operations.map((operation): WireOperation => {
-    if (operation.op === 'add') return [operation.op];
+    if (!namesRow(operation)) return [operation.op];
     const { op, row, ifMatch } = operation;
     return ifMatch === null ? [op, formatRowId(row)] : [op, formatRowId(row), String(ifMatch)];
   });
@@ -48,7 +55,7 @@ export function operationsToWire(operations: readonly RowOperation[]): readonly 
 /** Throws for an operation that this version does not know, because it must not be skipped. */
 export function operationsFromWire(wire: readonly WireOperation[]): readonly RowOperation[] {
   return wire.map(([op, row, ifMatch]): RowOperation => {
-    if (op === 'add') return { op };
+    if (op === 'add' || op === 'upsert') return { op };
     if (op !== 'patch' && op !== 'delete') throw new Error(`the unknown operation ${String(op)}`);
     return { op, row: parseRowId(row!)!, ifMatch: ifMatch === undefined ? null : BigInt(ifMatch) };
   });

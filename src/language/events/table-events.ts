@@ -18,7 +18,14 @@ import {
   type Field,
 } from './define-event.ts';
 import type { RowLimits, TableLimits } from './limits.ts';
-import { costOfOperations, operationsFromWire, operationsToWire, type RowOperation } from './row-operations.ts';
+import { costOfSource, profileIn } from './row-source.ts';
+import {
+  costOfOperations,
+  operationCost,
+  operationsFromWire,
+  operationsToWire,
+  type RowOperation,
+} from './row-operations.ts';
 
 const onSchemaError = json<SchemaErrorMode>();
 
@@ -28,9 +35,23 @@ export const languageOfKeys = 3;
 /** The IDs of the columns of a key. */
 const key: Field<readonly string[]> = { language: () => languageOfKeys };
 
-/** The IDs of the columns of a key for an existing table. The decision reads all rows of the table. */
+/** The IDs of the columns of a key for an existing table. The decision may read all rows of the table. */
 const declaredKey: Field<readonly string[] | null> = {
   cost: (ids) => (ids === null ? 0 : unknownCost),
+  language: () => languageOfKeys,
+};
+
+/** An index into which the API has read the keys of all rows of the table. */
+interface PreparedKey {
+  /** The version of the table at which the rows were read. */
+  readonly version: bigint;
+  /** The number of the index. It is negative: those of other indexes are versions. */
+  readonly index: bigint;
+}
+
+const preparedKey: Field<PreparedKey | null> = {
+  toWire: (prepared) => prepared && { version: String(prepared.version), index: String(prepared.index) },
+  fromWire: (wire) => wire && { version: BigInt(wire.version), index: BigInt(wire.index) },
   language: () => languageOfKeys,
 };
 
@@ -94,6 +115,11 @@ export const tablePatchRequested = defineEvent({
     columns: json<readonly GivenDisplayName[]>(),
     /** The IDs of the columns of its key; null: it has none; absent: unchanged. */
     key: optional(declaredKey),
+    /**
+     * Null: the API has not read the rows. Absent: no key is declared, or an earlier version wrote the event; then the
+     * decision reads all rows.
+     */
+    preparedKey: optional(preparedKey),
     /** If present, `columns` is empty. */
     columnChanges: optional(columnChanges),
   },
@@ -105,10 +131,24 @@ export const tableDeleteRequested = defineEvent({
   fields: { teamId: team, tableId: table, ifMatch },
 });
 
+/** Whether rows that exist, by the key of the table, are patched. */
+const addMode: Field<'upsert'> = { language: () => languageOfKeys };
+
 export const rowsAddRequested = defineEvent({
   type: 'RowsAddRequested',
   language: 1,
-  fields: { teamId: team, tableId: table, ifMatch, onSchemaError, limits: json<RowLimits>(), rows },
+  fields: {
+    teamId: team,
+    tableId: table,
+    ifMatch,
+    onSchemaError,
+    limits: json<RowLimits>(),
+    /** Absent: all rows are added. `upsert`: JSON rows keep their nulls, which empty cells. */
+    mode: optional(addMode),
+    rows,
+  },
+  cost: ({ mode, rows: source }) =>
+    costOfSource(source) + (mode === undefined ? 0 : (profileIn(source)?.rows ?? 0) * operationCost),
 });
 
 export const tableOverwriteRequested = defineEvent({

@@ -35,6 +35,8 @@ export interface JsonRowReaderOptions {
   readonly retainIds?: boolean;
   /** Whether cells that no row may hold are dropped, and all cells counted (`onSchemaError=dropColumns`). */
   readonly dropsCells?: boolean;
+  /** Whether bodies keep nulls. */
+  readonly keepsNulls?: boolean;
   readonly limits?: Partial<RowReaderLimits>;
   /** Parses the members around the rows. Default: JSON.parse. */
   readonly parseMember?: ParseMember;
@@ -82,12 +84,13 @@ export class JsonRowReader implements RowReader {
     columns = [],
     retainIds = false,
     dropsCells = false,
+    keepsNulls = false,
     limits = {},
     parseMember = parsePlainly,
   }: JsonRowReaderOptions) {
     this.#form = form;
     this.#limits = { ...defaultReaderLimits, ...limits };
-    this.#scanner = new RowScanner(columns, this.#limits, { dropsCells });
+    this.#scanner = new RowScanner(columns, this.#limits, { dropsCells, keepsNulls });
     this.#writer = new BlockWriter(this.#scanner, this.#limits, retainIds);
     this.#envelope = new EnvelopeReader(this.#scanner, this.#limits, parseMember);
   }

@@ -17,6 +17,9 @@ export interface ColumnMisfits {
   readonly value: string;
 }
 
+/** A cell of a row that does not fit. */
+export type RowMisfit = Pick<ColumnMisfits, 'id' | 'value'>;
+
 /** Tries the rows of a table, one by one in their order, under other types of some columns. */
 export class MisfitSearch {
   readonly #columns = new Map<string, { readonly from: ColumnType; readonly to: ColumnType }>();
@@ -27,16 +30,21 @@ export class MisfitSearch {
     for (const { id, type } of changes) this.#columns.set(id, { from: currentType(findColumn(schema, id)!), to: type });
   }
 
-  /** `body`: as the schema presents the row. */
-  add(rowId: string, body: string): void {
+  /** `body`: as the schema presents the row. Returns the misfits of this row; null if it has none. */
+  add(rowId: string, body: string): readonly RowMisfit[] | null {
+    let misfits: RowMisfit[] | null = null;
     eachCell(body, (key, token) => {
       const id = decodeString(key);
       const column = this.#columns.get(id);
       if (column === undefined || convertToken(token, column.from, column.to) !== undefined) return;
+      const misfit = { id, value: excerptOf(token) };
       const found = this.#found.get(id);
-      if (found === undefined) this.#found.set(id, { cells: 1, rowId, value: excerptOf(token) });
+      if (found === undefined) this.#found.set(id, { cells: 1, rowId, value: misfit.value });
       else found.cells += 1;
+      misfits ??= [];
+      misfits.push(misfit);
     });
+    return misfits;
   }
 
   /** In the order of the changes. */

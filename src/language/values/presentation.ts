@@ -154,6 +154,8 @@ function readerOf(column: SchemaColumn, { decidedAt, stored, wrap, rule }: BodyF
   const isCell = stored === 'cells';
   const cells = cellFormOf(rule);
   return (token) => {
+    // Rows that may patch others keep their nulls.
+    if (token === 'null') return undefined;
     const fitted = isCell ? fitStoredCell(token, decided, wrap, cells) : fitToken(token, decided, wrap);
     return fitted === undefined || !fitsBy(rule, { text: isCell ? cellText(token) : token, isCell }, fitted, decided)
       ? undefined

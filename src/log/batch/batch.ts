@@ -19,6 +19,17 @@ import { stillCounts, type RecordedOutcome } from '../outcomes/recorded-outcome.
 import { versionsAt, type Versions } from '../progress/versions.ts';
 import { UndoJournal } from './undo-journal.ts';
 
+/** The results of a batch by command. A command whose event came after its `notAfter` is in neither collection. */
+export interface Decided {
+  /** The outcome of each command that was decided. */
+  readonly outcomes: ReadonlyMap<CommandId, Outcome>;
+  /**
+   * The commands whose events are held, because their teams are in quarantine. They get their outcomes when the teams
+   * are released.
+   */
+  readonly held: ReadonlySet<CommandId>;
+}
+
 /** Whether earlier outcomes are looked up for all commands (see `ProjectOptions`). */
 export type Duplicates = 'replace' | 'fail';
 

@@ -11,14 +11,21 @@ import type { Outcome } from '../../language/events/outcome.ts';
 import type { CommandId, LogRecord } from '../event-log.ts';
 import { hashOf } from '../identity.ts';
 import type { BatchMemory } from './batch-memory.ts';
-import type { Batch } from './batch.ts';
+import type { Batch, Decided } from './batch.ts';
 import { toEntry, withoutHeld, type Entry } from './entry.ts';
 import { runsOf } from './cuts.ts';
-import type { Decided } from './decided.ts';
-import type { Mark } from './mark.ts';
 import type { ModelSet } from '../model-set.ts';
 import { advanceProgress } from '../progress/advance.ts';
-import { changesVersions } from '../progress/versions.ts';
+import { changesVersions, type Versions } from '../progress/versions.ts';
+import type { HeldTeams } from '../quarantine/held-teams.ts';
+
+/** The inputs of decisions and look-ups of a partition besides its state. */
+export interface Mark {
+  readonly versions: Versions;
+  readonly layout: bigint;
+  /** Teams in quarantine: the projector does not load or decide their events. */
+  readonly held: HeldTeams;
+}
 
 /** The place of a partition once all its batches so far have landed. */
 export interface ProgressAhead {

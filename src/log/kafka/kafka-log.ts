@@ -9,7 +9,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../../storage/database/database.ts';
 import { HistoryChanged } from '../../storage/database/history.ts';
 import type { Outcome } from '../../language/events/outcome.ts';
-import type { Decided } from '../batch/decided.ts';
+import type { Decided } from '../batch/batch.ts';
 import { listenerOf } from '../projection-listener.ts';
 import type { ProjectionListener } from '../project-records.ts';
 import type { Projector } from '../projector.ts';

@@ -17,7 +17,7 @@ import { hashOf } from '../identity.ts';
 import { isKeyTaken } from '../batch/local-keys.ts';
 import { PartitionBatches } from '../batch/partition-batches.ts';
 import { isFenced, type Progress } from '../progress/progress.store.ts';
-import type { Decided } from '../batch/decided.ts';
+import type { Decided } from '../batch/batch.ts';
 import { ProjectionFailed, projectRecords, type ProjectionListener, type ProjectTarget } from '../project-records.ts';
 import type { Projector } from '../projector.ts';
 import type { SpeculativeBatch } from '../batch/speculative-batch.ts';

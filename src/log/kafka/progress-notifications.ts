@@ -8,7 +8,7 @@ import { bind, type BoundStatement } from '../../storage/database/combine.ts';
 import type { Statement } from '../../storage/database/pipelined-client.ts';
 import type { Outcome } from '../../language/events/outcome.ts';
 import type { CommandId, LogRecord } from '../event-log.ts';
-import type { Decided } from '../batch/decided.ts';
+import type { Decided } from '../batch/batch.ts';
 import { decodeOutcome, encodeDetail } from '../outcomes/outcomes.store.ts';
 
 export interface ProgressNotification {

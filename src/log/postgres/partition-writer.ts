@@ -18,15 +18,13 @@ import type { PipelinedClient } from '../../storage/database/pipelined-client.ts
 import { isStatementTimeout } from '../../storage/database/statement-timeout.ts';
 import { begin, commit, rollback } from '../../storage/database/transaction.ts';
 import type { Outcome } from '../../language/events/outcome.ts';
-import { AppendUnknown, NotAppended, ProjectionBug, tooLate } from '../event-log.ts';
-import type { LogRecord } from '../event-log.ts';
+import { AppendUnknown, NotAppended, ProjectionBug, tooLate, type LogRecord } from '../event-log.ts';
 import type { LogClock } from '../log-clock.ts';
 import type { LogObserver } from '../log-observer.ts';
-import { appendStatements } from './append-statements.ts';
+import { appendStatements, lockHead } from './statements.ts';
 import { isLogClosed } from './log-place.ts';
 import { readSome } from './postgres-reader.ts';
-import type { Duplicates } from '../batch/batch.ts';
-import type { Decided } from '../batch/decided.ts';
+import type { Duplicates, Decided } from '../batch/batch.ts';
 import { isKeyTaken } from '../batch/local-keys.ts';
 import { isDuplicateOutcome } from '../outcomes/outcomes.store.ts';
 import { PartitionBatches } from '../batch/partition-batches.ts';
@@ -34,7 +32,6 @@ import { batchesOf, isConflict } from '../project-records.ts';
 import { heldMessage } from '../quarantine/held-teams.ts';
 import { ProgressMoved, type Projector } from '../projector.ts';
 import type { SpeculativeBatch } from '../batch/speculative-batch.ts';
-import { lockHead } from './lock-head.ts';
 import { CommitUnknown, findCommitted, type Fate } from './unknown-commit.ts';
 
 /**

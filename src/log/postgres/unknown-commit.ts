@@ -6,10 +6,9 @@ import { teamOf } from '../../language/events/event-names.ts';
 import type { Outcome } from '../../language/events/outcome.ts';
 import type { LogRecord } from '../event-log.ts';
 import { hashOf } from '../identity.ts';
-import { selectHashes } from './statements.ts';
+import { selectHashes, lockHead } from './statements.ts';
 import { findProgressAndOutcomes } from '../outcomes/outcomes.store.ts';
 import { answersAttempt } from '../outcomes/recorded-outcome.ts';
-import { lockHead } from './lock-head.ts';
 
 /**
  * The result for a record whose commit was not answered. `held`: the record is in the log, and its team is in

@@ -105,3 +105,11 @@ function arrayText(values: readonly unknown[]): string {
     text += `${text.length > 1 ? ',' : ''}${value === null ? 'NULL' : String(value as bigint)}`;
   return `${text}}`;
 }
+
+/** A statement to be bound to its rows, in steps; none if there are no rows. */
+export function storing<Row extends object>(
+  rows: readonly Row[],
+  statement: RowsStatement<Row>,
+): Steps<BoundStatement>[] {
+  return rows.length === 0 ? [] : [statement.binding(rows)];
+}

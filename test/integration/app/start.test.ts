@@ -92,8 +92,8 @@ function problemsIn({ code, stdout, stderr }: TablogResult): string[] {
   return problems;
 }
 
-describe('what is in the way of the start is a sentence about a setting', () => {
-  test('ports in use, all of them', async () => {
+describe('a start that fails names the setting in one sentence', () => {
+  test('all ports in use are named', async () => {
     await using other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
@@ -113,7 +113,7 @@ describe('what is in the way of the start is a sentence about a setting', () => 
       '192.0.2.1',
       'HOST: 192.0.2.1 is not an address of this machine; use 127.0.0.1, or 0.0.0.0 for all of its addresses',
     ],
-  ])('HOST=%s is explained', async (HOST, problem) => {
+  ])('an unusable HOST=%s is explained', async (HOST, problem) => {
     expect(await problemsOf({ DATABASE_URL: databaseUrl(), HOST, METRICS_PORT: '0' })).toEqual([problem]);
   });
 
@@ -159,13 +159,13 @@ describe('what is in the way of the start is a sentence about a setting', () => 
     ]);
   });
 
-  test('DATABASE_URL that is no URL, whose password is not shown', async () => {
+  test('a DATABASE_URL that is no URL is named without its password', async () => {
     expect(await problemsOf({ DATABASE_URL: 'postgres://u:se#cret@h/d' })).toEqual([
       'DATABASE_URL: Postgres cannot be used with it: Invalid URL',
     ]);
   });
 
-  test('DATABASE_URL with a user who may do nothing', async () => {
+  test('a DATABASE_URL with a user without rights is named', async () => {
     await administer(`create role nobody login password 'n'`);
     const url = databaseUrl((to) => {
       [to.username, to.password] = ['nobody', 'n'];
@@ -189,17 +189,20 @@ describe('what is in the way of the start is a sentence about a setting', () => 
     ]);
   });
 
-  test.each(['/proc', '/proc/below/it'])('DATA_DIR is %s, where nothing can be made', async (path) => {
-    expect(await problemsOf({ DATA_DIR: path })).toEqual([
-      expect.stringMatching(/^DATA_DIR: \/proc\S*: .*; name another folder$/),
-    ]);
-  });
+  test.each(['/proc', '/proc/below/it'])(
+    'a DATA_DIR that is %s, where no folder can be made, is named',
+    async (path) => {
+      expect(await problemsOf({ DATA_DIR: path })).toEqual([
+        expect.stringMatching(/^DATA_DIR: \/proc\S*: .*; name another folder$/),
+      ]);
+    },
+  );
 
   if (canMount) {
     test.each([
       ['empty', ':', 'postgres'],
       ['that of a database', 'mkdir -p postgres/cluster && touch postgres/cluster/password', 'postgres/server.log'],
-    ])('DATA_DIR is on a read-only file system, %s', async (_what, fill, path) => {
+    ])('a DATA_DIR on a read-only file system is named, %s', async (_what, fill, path) => {
       const mounted = await mkdtemp(join(folder, 'mounted-'));
       const script =
         'mount -t tmpfs none "$0" && (cd "$0" && eval "$1") && mount -o remount,ro "$0"' +
@@ -214,7 +217,7 @@ describe('what is in the way of the start is a sentence about a setting', () => 
   }
 });
 
-test('a Postgres that cannot be reached is waited for, which is said once, and why', async () => {
+test('a start waits for a Postgres that cannot be reached, and says once why', async () => {
   const { code, stdout, stderr } = await runTablog(
     ['serve'],
     settingsOf({
@@ -245,7 +248,7 @@ describe('what is printed at the start', () => {
       .join('\n');
   }
 
-  test('is lines for the shell that work, whatever the folder is called', async () => {
+  test('works as lines for the shell, whatever the name of the folder', async () => {
     const server = await startServer({
       folder: join(folder, `it's new`),
       databaseUrl: databaseUrl((url) => {
@@ -265,7 +268,7 @@ describe('what is printed at the start', () => {
     }
   });
 
-  test('is no token where logs collect it: the file that holds it is named, and only its owner may read it', async () => {
+  test('shows no token where logs are collected, but names the file that holds it, which only its owner may read', async () => {
     await administer('create database first_start');
     const dataFolder = join(folder, 'first start');
     await mkdir(dataFolder);
@@ -291,7 +294,7 @@ describe('what is printed at the start', () => {
     }
   });
 
-  test('is how to make a token, where teams and tokens were made by hand, and a warning for each danger', async () => {
+  test('says how to create a token if an operator created the teams, and has a warning for each danger', async () => {
     await administer('create database by_hand');
     const url = databaseUrl((to) => {
       to.pathname = '/by_hand';

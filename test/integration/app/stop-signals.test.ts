@@ -62,7 +62,7 @@ async function beginRequest(server: TestServer): Promise<{ finish(): Promise<num
 }
 
 describe('a service with a request under way', () => {
-  test('takes two SIGINTs 5 ms apart for one: it drains, stops its Postgres and ends well', async () => {
+  test('counts two SIGINTs 5 ms apart as one: it drains, stops its Postgres and exits with 0', async () => {
     const server = await startServer({ folder });
     started.push(server.process);
     const underWay = await beginRequest(server);
@@ -77,7 +77,7 @@ describe('a service with a request under way', () => {
   test.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
-  ] as const)('ends at once at another %s later on, and says so', async (signal, code) => {
+  ] as const)('ends at once after a later second %s, and says so', async (signal, code) => {
     const server = await startServer({ folder });
     started.push(server.process);
     const underWay = await beginRequest(server);
@@ -94,7 +94,7 @@ describe('a service with a request under way', () => {
   });
 });
 
-test('a service that is told to stop while it starts ends well and leaves no Postgres', async () => {
+test('a service that is stopped during its start exits with 0 and leaves no Postgres', async () => {
   const server = await launchServer({ folder });
   started.push(server.process);
   await sleepUntil(hasBegun, 'the start has begun', beginsWithinMs);

@@ -23,13 +23,13 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('runs on the Node of the packages, not on an older one of the system', async () => {
+test('runs on the Node of the packages, even if the system has an older one', async () => {
   await symlink(join(root, bin.tablog), join(folder, 'tablog'));
   const { stdout } = await run(join(folder, 'tablog'), ['--version'], { env: { PATH: `${folder}:${systemPath}` } });
   expect(stdout).toBe(`${version}\n`);
 });
 
-test('says what to do where there is only an older one', async () => {
+test('says what to do if there is only an older Node', async () => {
   await mkdir(join(folder, 'bin'));
   await copyFile(join(root, bin.tablog), join(folder, 'bin', 'tablog'));
   const failed = run(join(folder, 'bin', 'tablog'), ['--version'], { env: { PATH: `${folder}:${systemPath}` } });

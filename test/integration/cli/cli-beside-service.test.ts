@@ -84,7 +84,7 @@ describe('beside a running service', () => {
     expect((await client.rows(json.data.tableID)).map(({ a }) => a)).toEqual([1, 2]);
   });
 
-  test('a plan is kept to: 402 for the first row beyond it', async () => {
+  test('a plan is enforced: the first row beyond it is answered 402', async () => {
     const client = await newClient();
     const { rows } = JSON.parse(await output('teams', 'list', '--json')).find(
       ({ name }: { name: string }) => name === 'default',
@@ -99,7 +99,7 @@ describe('beside a running service', () => {
     expect((await client.post(path, [{ a: 2 }])).status).toBe(201);
   });
 
-  test('verify agrees with the live read model, and replay replaces it beneath the service', async () => {
+  test('verify finds the live read model equal, and replay replaces it while the service runs', async () => {
     const client = await newClient();
     const { json } = await client.post('/tables', { name: 'served', rows: [{ a: 1 }] });
     expect(await output('verify')).toMatch(
@@ -115,7 +115,7 @@ describe('beside a running service', () => {
     expect((await client.rows(json.data.tableID)).map(({ a }) => a)).toEqual([1, 2]);
   });
 
-  test('the service stops Postgres when it is the last to leave, and replay works then', async () => {
+  test('the last process stops Postgres, and replay works afterwards', async () => {
     const client = await newClient();
     const { json } = await client.post('/tables', { name: 'kept', rows: [{ a: 1.5 }, { a: 2 }] });
     expect(await isPostgresRunning(folder())).toBe(true);

@@ -18,7 +18,7 @@ function toMinute(moment: string): string {
 }
 
 describe('without a running service', () => {
-  test('there is nothing to verify at first, which is said in the words of a user', async () => {
+  test("an empty log has nothing to verify, and the message says so in a user's words", async () => {
     expect(await tablog('verify')).toEqual({
       code: 1,
       stdout: '',
@@ -28,12 +28,12 @@ describe('without a running service', () => {
     });
   });
 
-  test.each(['--version', '-V'])('%s writes the version', async (flag) => {
+  test.each(['--version', '-V'])('%s prints the version', async (flag) => {
     const { version } = JSON.parse(await readFile(join(import.meta.dirname, '..', '..', '..', 'package.json'), 'utf8'));
     expect(await tablog(flag)).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
   });
 
-  test('a team and its tokens are made, listed and revoked, and Postgres runs only meanwhile', async () => {
+  test('a team and its tokens are created, listed and revoked, and Postgres runs only during each command', async () => {
     expect(await output('teams', 'create', 'acme')).toMatch(uuidPattern);
     expect(await isPostgresRunning(folder())).toBe(false);
 
@@ -110,7 +110,7 @@ describe('without a running service', () => {
   });
 });
 
-describe('while its Postgres runs already', () => {
+describe('while the Postgres of the data folder runs already', () => {
   let postgres: EmbeddedPostgres;
 
   // It is joined by each command: to start it for each would take most of the time.
@@ -122,7 +122,7 @@ describe('while its Postgres runs already', () => {
     await postgres.stop();
   });
 
-  test('a token of an operator is made, listed and revoked', async () => {
+  test('a token of an operator is created, listed and revoked', async () => {
     const created = await tablog('tokens', 'create', '--operator', '--name', 'console');
     expect(created.stdout.trimEnd()).toMatch(tokenPattern);
     const made = JSON.parse(await output('tokens', 'create', '--operator', '--expires', '2999-01-31', '--json'));
@@ -211,7 +211,7 @@ describe('while its Postgres runs already', () => {
     expect(await output('keys', 'list')).toBe('ID  STATE\n1   current');
   });
 
-  test('suspension and plan show in the list of teams, and by themselves', async () => {
+  test('the list of teams and the command for one team show suspension and plan', async () => {
     const [team] = JSON.parse(await output('teams', 'list', '--json'));
     expect(team).toEqual({
       id: expect.stringMatching(uuidPattern),
@@ -244,7 +244,7 @@ bytes of the log today  0     unlimited`);
     expect((await tablog('plans', 'resume', team.id.toUpperCase())).stderr).toBe('The team "acme" is active again.\n');
   });
 
-  test('a plan changes where it is told to', async () => {
+  test('a command changes only the named limits of a plan', async () => {
     const set = async (...limits: readonly string[]): Promise<string> =>
       (await tablog('plans', 'set', 'acme', ...limits)).stderr;
     expect(await set('--upload-bytes', '10GiB')).toBe(
@@ -348,14 +348,14 @@ bytes of the log today  0     unlimited`);
     [['tokens', 'list', '--taem', 'acme'], `error: unknown option '--taem'\n(Did you mean --team?)`],
     [['import', '--tabel', 'people', 'people.csv'], `error: unknown option '--tabel'\n(Did you mean --table?)`],
     [['import', 'people.csv'], `error: required option '--table <name|id>' not specified`],
-  ])('%j is an error in a sentence', async (args, message) => {
+  ])('the arguments %j are answered with an error in a sentence', async (args, message) => {
     const { code, stdout, stderr } = await tablog(...args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(message);
     expect(stderr).not.toContain('    at ');
   });
 
-  test('a name that two teams have is not taken for either', async () => {
+  test('a name that two teams have is refused', async () => {
     const first = await output('teams', 'create', 'twin');
     const refusal = {
       code: 1,
@@ -385,7 +385,7 @@ bytes of the log today  0     unlimited`);
     expect((await tablog('plans', 'suspend', second)).code).toBe(0);
   });
 
-  test('settings that are not usable are named', async () => {
+  test('a command names settings that it cannot use', async () => {
     const refused = await runTablog(['teams', 'list'], { DATA_DIR: folder(), PORT: 'x' });
     expect(refused).toEqual({
       code: 1,
@@ -394,7 +394,7 @@ bytes of the log today  0     unlimited`);
     });
   });
 
-  test('a Postgres that is away is named', async () => {
+  test('a command names a Postgres that it cannot reach', async () => {
     const refused = await runTablog(['teams', 'list'], { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
     expect(refused).toEqual({
       code: 1,

@@ -20,7 +20,7 @@ function withoutProgress(stderr: string): string {
 
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 
-describe('files of each format go in and come out', () => {
+describe('files of each format are imported and exported', () => {
   /** Each scalar as its text: the type of its column may present a number as a string. */
   const texts = (json: string): unknown =>
     JSON.parse(json, function (_key: string, value: unknown, { source }: { source: string }) {
@@ -57,7 +57,7 @@ describe('files of each format go in and come out', () => {
 
   // One of each format, and in the full run all of them.
   test.each(isFull ? files : [files[1]!, files[2]!, files[4]!, files[5]!])(
-    '%s goes in and comes out as it was',
+    '%s is exported as it was imported',
     async (file, read, make) => {
       const content = make(await readDataSet(file.replace('.ndjson', '.json')));
       const wanted = read(content) as unknown[];
@@ -100,7 +100,7 @@ describe('files of each format go in and come out', () => {
     );
   });
 
-  test('other delimiters and encodings', async () => {
+  test('other delimiters and encodings are read', async () => {
     const source = join(folder(), 'umsatz.csv');
     await writeFile(source, Buffer.from('Größe;Preis\n"M;L";1,50\nS;2\n', 'latin1'));
     const created = await tablog(['import', source, '--table', 'umsatz', '--encoding', 'windows-1252']);
@@ -117,7 +117,7 @@ describe('files of each format go in and come out', () => {
     ]);
   });
 
-  test('a workbook: the first sheet, or another one', async () => {
+  test('the first sheet of a workbook is read, or another one', async () => {
     const workbook = join(import.meta.dirname, '../../fixtures/workbooks/people.xlsx');
     const created = await tablog(['import', workbook, '--table', 'guests']);
     expect([created.code, created.stderr.trimEnd().split('\n')]).toEqual([
@@ -152,7 +152,7 @@ describe('files of each format go in and come out', () => {
     );
   });
 
-  test('JSON is read in the forms that people have', async () => {
+  test('JSON is read in each form that people have', async () => {
     const wrapped = await fileOf('wrapped.json', ['{"total":2,"data":[{"a":1},', '{"a":2}]}']);
     expect(await tablog(['import', wrapped, '--table', 'wrapped'])).toMatchObject({
       code: 0,
@@ -166,7 +166,7 @@ describe('files of each format go in and come out', () => {
     });
   });
 
-  test('columns without a name get one, and those without values too are left out', async () => {
+  test('columns without a name get one, and columns without values too are left out', async () => {
     const source = await fileOf('index.csv', [',n,,', ...numbers(1500).map((n) => `${n},x,,${n > 1400 ? n : ''}`)]);
     const created = await tablog(['import', source, '--table', 'index']);
     // The last column has values in the second chunk only.
@@ -179,7 +179,7 @@ describe('files of each format go in and come out', () => {
     expect((await output('export', 'index')).split('\n')[0]).toBe('column_1,n,column_4');
   });
 
-  test('files as people have them', async () => {
+  test('files as people have them are read', async () => {
     const cases: readonly (readonly [string, string, readonly string[], readonly object[], string])[] = [
       [
         'marks',
@@ -221,7 +221,7 @@ describe('files of each format go in and come out', () => {
     );
   });
 
-  test('columns of a table are found by ID and by display name, or as --column says', async () => {
+  test('columns of a table are found by ID, by display name or by --column', async () => {
     const schema = {
       columns: [
         { id: 'name', displayName: 'Full name', type: 'string' },
@@ -261,7 +261,7 @@ describe('files of each format go in and come out', () => {
     ]);
   });
 
-  test('without a header, forms name the columns as the service does', async () => {
+  test('a file without a header has the columns that the service names', async () => {
     const source = await fileOf('headless.csv', ['007;1,5;31.12.2024', '8;2;1.1.2025', '']);
     const flags = ['--no-header', '--delimiter', ';', '--decimal', ',', '--date-format', 'd.m.y'];
     const named = ['--type', 'column_1=string', '--column', 'column_2=price'];
@@ -289,7 +289,7 @@ describe('files of each format go in and come out', () => {
     expect(cellsOf(await client().rows(created.json.data.tableID))).toEqual(rows);
   });
 
-  test('flags that cannot be are refused', async () => {
+  test('flags that contradict each other are refused', async () => {
     const [csv, json] = [await fileOf('refused.csv', ['a']), await fileOf('refused.json', ['[]'])];
     const refused = await Promise.all([
       tablog(['import', csv, '--table', 't', '--quote', ',']),
@@ -306,7 +306,7 @@ describe('files of each format go in and come out', () => {
     ]);
   });
 
-  test('what cells mean can be named, and what came to be text is said', async () => {
+  test('flags say what cells mean, and the command reports columns that became text', async () => {
     const german = await fileOf('betrag.csv', [
       'Land;Betrag;Tag;zip',
       'CH;1.234,50;31.12.2024;8001',
@@ -367,7 +367,7 @@ describe('files of each format go in and come out', () => {
     expect((await client().get('/tables')).json.data).toHaveLength(before);
   });
 
-  test('short lines are counted, and said to be there', async () => {
+  test('short lines are counted and reported', async () => {
     const source = await fileOf('short.csv', ['a,b', '1,x', ...numbers(1500).map((n) => `${n}`)]);
     const created = await tablog(['import', source, '--table', 'short']);
     // Of a thousand rows a chunk.
@@ -377,7 +377,7 @@ describe('files of each format go in and come out', () => {
     });
   });
 
-  test('what came of it is said in a line', async () => {
+  test('the command reports the result in one line', async () => {
     const source = await fileOf('said.csv', ['a', '1', '2']);
     const created = await tablog(['import', source, '--table', 'said']);
     expect(created).toMatchObject({ code: 0, stderr: '' });
@@ -396,8 +396,8 @@ describe('files of each format go in and come out', () => {
   });
 });
 
-describe('which table', () => {
-  test('rows are added to the table of that name or ID, or put in the place of its rows', async () => {
+describe('the table of an import', () => {
+  test('rows are added to the table of that name or ID, or replace its rows', async () => {
     const [one, two] = [await fileOf('one.csv', ['n', '1']), await fileOf('two.csv', ['n', '2'])];
     const made = await imported(one, '--table', 'which');
     expect(made).toMatchObject({ name: 'which', action: 'created', rows: 1 });
@@ -433,7 +433,7 @@ describe('which table', () => {
     expect(await tablog(['export', 'nobody'])).toMatchObject({ code: 1, stderr: 'There is no table "nobody".\n' });
   });
 
-  test('--if-match lets an import through only if the table has not changed', async () => {
+  test('an import with --if-match takes effect only if the table has not changed', async () => {
     const one = await fileOf('one.csv', ['n', '1']);
     const { version } = await imported(one, '--table', 'matched');
     await imported(one, '--table', 'matched', '--if-match', version);
@@ -455,7 +455,7 @@ describe('which table', () => {
     expect(cellsOf(await client().rows(tableID))).toEqual([{ n: '1' }, { n: 'x', m: 2 }]);
   });
 
-  test('--on-schema-error dropColumns drops cells, and says how many', async () => {
+  test('--on-schema-error dropColumns drops cells, and counts them', async () => {
     await imported(await fileOf('one.csv', ['n', '1']), '--table', 'kept');
     const more = await fileOf('more.ndjson', ['{"n":"x","m":1}', '{"n":2,"m":"y"}']);
     const { tableID, droppedCells } = await imported(more, '--table', 'kept', '--on-schema-error', 'dropColumns');
@@ -465,7 +465,7 @@ describe('which table', () => {
     );
   });
 
-  test('an overwrite from an export with row IDs keeps the rows that were not touched, with their IDs', async () => {
+  test('an overwrite from an export with row IDs keeps the IDs of all rows', async () => {
     const { tableID } = await imported(
       await fileOf('people.csv', ['name,age', 'Ada,36', '"Grace, H.",85', 'Alan,41']),
       '--table',
@@ -491,7 +491,7 @@ describe('which table', () => {
 });
 
 describe('stdin and stdout', () => {
-  test('- is stdin, which needs --format', async () => {
+  test('the name - means stdin, which needs --format', async () => {
     const rows = numbers(2_500).map((n) => `{"n":${n}}`);
     const piped = await tablog(
       ['import', '-', '--format', 'ndjson', '--table', 'piped', '--json'],
@@ -506,7 +506,7 @@ describe('stdin and stdout', () => {
     });
   });
 
-  test('whoever reads stdout may have had enough', async () => {
+  test('a reader of stdout may stop early', async () => {
     const source = await writeContent(join(folder(), 'much.csv'), await readDataSet('zipcodes.csv'));
     await imported(source, '--table', 'much');
     const running = tablog(['export', 'much']);
@@ -516,7 +516,7 @@ describe('stdin and stdout', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
-  test('a file that cannot be made is named, with the folder that is in the way', async () => {
+  test('a file that cannot be written is named, with the folder that is the reason', async () => {
     await imported(await fileOf('here.csv', ['n', '1']), '--table', 'here');
     const [missing, file] = [join(folder(), 'missing'), join(folder(), 'here.csv')];
     for (const [output, problem] of [
@@ -529,7 +529,7 @@ describe('stdin and stdout', () => {
     }
   });
 
-  test('a file that cannot be made whole is not made', async () => {
+  test('a file that cannot be written completely is not made', async () => {
     await imported(await fileOf('one.csv', ['n', '1']), '--table', 'gone');
     const into = join(folder(), 'into');
     await mkdir(into);
@@ -557,7 +557,7 @@ function untilClosed({ child }: RunningTablog): Promise<TablogResult> {
 }
 
 describe('settings', () => {
-  test('all that is missing is named at once', async () => {
+  test('the command names all missing settings at once', async () => {
     const home = join(folder(), 'empty');
     const refused = await runTablog(['export', 'x'], { TABLOG_URL: '', TABLOG_TOKEN: '', XDG_CONFIG_HOME: home });
     const file = join(home, 'tablog', 'config.json');
@@ -573,7 +573,7 @@ describe('settings', () => {
     await expect(access(file)).rejects.toThrow();
   });
 
-  test('a server that is not there, and a token that is none', async () => {
+  test('the command names a server that it cannot reach, and a token that is not valid', async () => {
     const port = await freePort();
     expect(await tablog(['export', 'x', '--url', `http://127.0.0.1:${port}`])).toEqual({
       code: 1,
@@ -585,7 +585,7 @@ describe('settings', () => {
     expect(unknown.stderr).toMatch(/^request_error: /);
   });
 
-  test('a file with them, which says so if others can read it', async () => {
+  test('a file has the settings, and the command warns if others can read it', async () => {
     await mkdir(join(folder(), 'tablog'));
     const file = join(folder(), 'tablog', 'config.json');
     await writeFile(file, JSON.stringify({ url: relay().url, token: client().token }), { mode: 0o644 });

@@ -58,7 +58,7 @@ describe('tables', () => {
     });
   });
 
-  test('that are not there, or not one, are named in an error', async () => {
+  test('that do not exist, or share a name, are named in an error', async () => {
     const ids = [(await createTable(client(), [])).id, (await createTable(client(), [])).id];
     for (const args of [
       ['rename', 'test', 'x'],
@@ -129,7 +129,7 @@ describe('an export to Parquet', () => {
     expect(await readFile(target, 'utf8')).toBe('city,visits\nOslo,1\nRome,2\n');
   });
 
-  test('an export to Parquet or to a workbook goes in again, and CSV can be for Excel', async () => {
+  test('an export to Parquet or to a workbook can be imported, and CSV can be for Excel', async () => {
     const source = await fileOf('towns of the world.csv', ['town,visits,on', '=Oslo,1,2024-02-29', 'Rome,-2,']);
     await imported(source, '--table', 'towns');
     const target = join(folder(), 'towns.xlsx');
@@ -151,7 +151,7 @@ describe('an export to Parquet', () => {
     expect(await rowsOf(target)).toEqual([]);
   });
 
-  test('that breaks off leaves no file', async () => {
+  test('leaves no file if it breaks off', async () => {
     const source = await fileOf('broken.csv', ['n', ...Array.from({ length: 1000 }, (_, n) => String(n))]);
     await imported(source, '--table', 'broken');
     const target = join(folder(), 'broken.parquet');
@@ -169,7 +169,7 @@ describe('an export to Parquet', () => {
     [['--format', 'json', '--excel'], /--excel is for CSV/],
     [['--output', 'x.xlsx', '--delimiter', ';'], /--delimiter is for CSV/],
     [['--delimiter', 'x'], /It must be , or ; or \| or tab/],
-  ])('with %j is refused', async (flags, message) => {
+  ])('is refused with %j', async (flags, message) => {
     const { code, stdout, stderr } = await tablog(['export', 'cities', ...flags]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(message);

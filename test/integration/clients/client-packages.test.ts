@@ -91,7 +91,7 @@ const compile = (file: string): Promise<unknown> =>
     { cwd: project },
   );
 
-test('the client is small, its types are strict, and it runs', async () => {
+test('the packed client is small, has strict types, and runs', async () => {
   expect(await sizeOf('tablog-client')).toBeLessThan(100_000);
   await writeFile(join(project, 'program.ts'), program);
   await compile('program.ts');
@@ -99,7 +99,7 @@ test('the client is small, its types are strict, and it runs', async () => {
   expect(stdout).toBe('vw rabbit string\n');
 });
 
-test('mistakes are found when a program is compiled', async () => {
+test('the compiler finds mistakes in a program', async () => {
   await writeFile(join(project, 'mistaken.ts'), `${program}\n${mistakes.join('\n')}\n`);
   const lines = program.split('\n').length;
   const { stdout } = await compile('mistaken.ts').then(
@@ -109,7 +109,7 @@ test('mistakes are found when a program is compiled', async () => {
   expect([...stdout.matchAll(/^mistaken\.ts\((\d+),/gm)].map(([, line]) => Number(line) - lines)).toEqual([1, 2, 3, 4]);
 });
 
-test('the command line is small, and runs', async () => {
+test('the packed command line is small, and runs', async () => {
   expect(await sizeOf('tablog-cli')).toBeLessThan(1_000_000);
   await writeFile(join(project, 'cities.csv'), 'city,visits\nOslo,1\nRome,2\n');
   const tablog = async (...args: string[]): Promise<string> => {

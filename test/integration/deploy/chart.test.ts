@@ -95,7 +95,7 @@ test.each(['api', 'projector'])('the settings of the %s are those of the service
   ]);
 });
 
-test('Prometheus is told only if asked for', () => {
+test('Prometheus is configured only on request', () => {
   expect(JSON.stringify(render())).not.toMatch(/prometheus\.io|PodMonitor/);
   const made = render('podMonitor.enabled=true', 'prometheusAnnotations=true');
   expect(made.map(({ kind }) => kind)).toContain('PodMonitor');
@@ -122,7 +122,7 @@ describe('the network policy', () => {
     });
   });
 
-  test('lets those reach the interface that are named', () => {
+  test('lets only named clients reach the interface', () => {
     const spec = policyOf(
       'networkPolicy.from[0].namespaceSelector.matchLabels.name=edge',
       'networkPolicy.metricsFrom=null',
@@ -151,7 +151,7 @@ test('an image is named by its tag, or by its digest', () => {
   expect(imageOf('image.tag=1.2.3', `image.digest=${digest}`)).toBe(`registry.example.org/tablog@${digest}`);
 });
 
-describe('what cannot work is refused', () => {
+describe('settings that cannot work', () => {
   test.each([
     ['no brokers', ['secret.DATABASE_URL=postgres://a:b@c/d'], 'settings.KAFKA_BROKERS'],
     ['no Postgres', ['settings.KAFKA_BROKERS=kafka:9092'], 'secret.DATABASE_URL'],

@@ -119,7 +119,7 @@ describe('a healthy service', () => {
     ]);
   });
 
-  test('raises no alarm, but for what a slow or full machine is to blame for', async () => {
+  test('raises no alarm, except those for a slow or full machine', async () => {
     const ofMachine = new Set([
       'TablogReadsSlow',
       'TablogAppendsSlow',
@@ -130,16 +130,19 @@ describe('a healthy service', () => {
     expect([...(await firing()).keys()].filter((name) => !ofMachine.has(name))).toEqual([]);
   });
 
-  test.each(readAlerts().map(({ alert, expr }) => ({ alert, expr })))('has what $alert compares', async ({ expr }) => {
-    for (const compared of expr.split(/ (?:or|and) /)) {
-      const [, what] = /^(.+) (?:==|<|>|>=) [\d.]+$/.exec(compared)!;
-      // There was no 5xx.
-      const query = what!.replace('{status=~"5.."}', '');
-      if (withKafkaOnly.test(what!)) expect(await prometheus.query(query)).toEqual([]);
-      // While a scrape comes late there is nothing.
-      else await sleepUntil(async () => (await prometheus.query(query)).length > 0, `${query} has a value`);
-    }
-  });
+  test.each(readAlerts().map(({ alert, expr }) => ({ alert, expr })))(
+    'exposes the metrics of $alert',
+    async ({ expr }) => {
+      for (const compared of expr.split(/ (?:or|and) /)) {
+        const [, what] = /^(.+) (?:==|<|>|>=) [\d.]+$/.exec(compared)!;
+        // There was no 5xx.
+        const query = what!.replace('{status=~"5.."}', '');
+        if (withKafkaOnly.test(what!)) expect(await prometheus.query(query)).toEqual([]);
+        // While a scrape comes late there is nothing.
+        else await sleepUntil(async () => (await prometheus.query(query)).length > 0, `${query} has a value`);
+      }
+    },
+  );
 
   test.each(readPanels())('fills the panel "$title"', async (panel) => {
     for (const expression of expressionsOf([panel])) {
@@ -155,7 +158,7 @@ describe('a healthy service', () => {
   });
 });
 
-test('a bug in the projection, and a client with a wrong token, are told, each with its runbook', async () => {
+test('a bug in the projection and a client with a wrong token raise alarms, each with its runbook', async () => {
   const { team } = (await client.get('/token')).json.data;
   await plantTableFault(databaseUrl, 'tables', team.id);
   const names = ['TablogAppendsFailedByBug', 'TablogServerErrors', 'TablogTokensRefused'];
@@ -170,7 +173,7 @@ test('a bug in the projection, and a client with a wrong token, are told, each w
   expect([...alerts.values()]).toEqual(names.map((name) => expectedOf(name, {})));
 });
 
-test('a process that has ended is told, by its address', async () => {
+test('a process that has ended raises an alarm with its address', async () => {
   await server.stop('SIGKILL');
   const alerts = await untilFiring(['TablogProcessDown']);
   expect([...alerts.values()]).toEqual([expectedOf('TablogProcessDown', { instance: new URL(server.url).host })]);

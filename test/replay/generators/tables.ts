@@ -164,9 +164,13 @@ export class TablesGenerator implements Generator {
     const { teamId, random: r, tables, sender } = this.#team;
     const tableId = tables.any();
     const rows = Array.from({ length: 3 }, () => tables.rowOf(tableId));
+    // Most tables have no key, so that an upsert refuses the batch.
+    const kinds = ['add', 'patch', 'patch', 'delete', ...(r.chance(0.2) ? (['upsert'] as const) : [])] as const;
     const operations = Array.from({ length: 1 + r.below(8) }, (): RowOperation => {
-      const op = r.pick(['add', 'patch', 'patch', 'delete'] as const);
-      return op === 'add' ? { op } : { op, row: r.pick(rows), ifMatch: r.chance(0.9) ? null : tables.ifMatch(tableId) };
+      const op = r.pick(kinds);
+      return op === 'add' || op === 'upsert'
+        ? { op }
+        : { op, row: r.pick(rows), ifMatch: r.chance(0.9) ? null : tables.ifMatch(tableId) };
     });
     const rowCount = operations.filter(carriesRow).length;
     const sent = rowCount === 0 ? null : await rowsOf(r, rowCount, r.chance(0.8) ? 'plain' : r.pick(sampleNames));

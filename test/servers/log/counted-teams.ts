@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from '@jest/globals';
 import { compareReadModels } from '../../../src/log/compare/compare.ts';
 import { Snapshot } from '../../../src/log/compare/snapshot.ts';
-import type { Decided } from '../../../src/log/batch/decided.ts';
+import type { Decided } from '../../../src/log/batch/batch.ts';
 import { listModels } from '../../../src/log/model.ts';
 import { readProgressOf } from '../../../src/log/progress/progress.store.ts';
 import { projectRecords, type ProjectionListener } from '../../../src/log/project-records.ts';

@@ -10,7 +10,7 @@ import type { Statement } from '../../../src/storage/database/pipelined-client.t
 import type { Event, EventData } from '../../../src/language/events/event.ts';
 import { apply, refuse } from '../../../src/log/batch/decision.ts';
 import type { Loading, Model } from '../../../src/log/model.ts';
-import { storing } from '../../../src/log/batch/statements.ts';
+import { storing } from '../../../src/storage/database/rows-statement.ts';
 import { UndoMap, type UndoJournal } from '../../../src/log/batch/undo-journal.ts';
 
 interface Counter {

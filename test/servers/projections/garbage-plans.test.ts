@@ -47,6 +47,9 @@ const fill = `
     select ${id('n')}, n + n % 2, '[]', now() + interval '1 h' - case when n < 200 then interval '1 day' else '0' end, n < 50 from generate_series(1, ${rows}) n;
   insert into row_keys (table_id, since, hash, extent, index) select ${id('n')}, n, ${id('n')}, n, 0 from generate_series(1, ${rows}) n;
   insert into ended_keys (table_id, since) select ${id('n')}, n from generate_series(1, ${rows}) n where n < 100;
+  insert into key_preparations (table_id, since, columns, is_taken, touched_at)
+    select ${id('n')}, -n, '[]', n < 5, now() - case when n < 100 then interval '1 day' else '0' end from generate_series(1, ${rows}) n;
+  insert into prepared_places (table_id, since, extent, first, hashes) select ${id('n')}, -n, n, 0, '' from generate_series(1, ${rows}) n;
   insert into app_links (table_id, app_id) select ${id('n')}, 'app' from generate_series(1, ${rows}) n;
   insert into stashes (key, team_id, stash_id, created, created_at, expires_at, chunks, rows, profiled_columns, words,
   ended_at, cleared)

@@ -1,7 +1,7 @@
 /** Counters: one for each team. */
 import { namedBy } from '../../../src/language/events/event-names.ts';
 import { apply } from '../../../src/log/batch/decision.ts';
-import { storing } from '../../../src/log/batch/statements.ts';
+import { storing } from '../../../src/storage/database/rows-statement.ts';
 import type { Loading, Model } from '../../../src/log/model.ts';
 import { CountersState, type CounterChange, type CounterStates } from './counters.state.ts';
 import { CounterEntity, CounterQueries, selectCounters, storedCounters, upsertCounters } from './counters.store.ts';

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { RecordLog } from '../../../src/log/event-log.ts';
 import { readPartitionStates } from '../../../src/administration/partitions.ts';
 
-test('a partition is not behind because events come while its state is read', async () => {
+test('events that arrive while the state is read do not count as behind', async () => {
   // Events are appended and projected at once, as with the log in Postgres. The last one of partition 1 is not
   // projected.
   let events = 5;

@@ -7,7 +7,7 @@ import { describeSettings, readConfig } from '../../../src/app/config.ts';
 const kafka = { DATABASE_URL: 'postgres://u:p@h/d', KAFKA_BROKERS: 'a:9092' };
 
 describe('readConfig', () => {
-  test('is read by its former name', () => {
+  test('reads a setting by its former name', () => {
     expect(readConfig({ UPKEEP_INTERVAL_MS: '7' })).toMatchObject({ MAINTENANCE_INTERVAL_MS: 7 });
     expect(readConfig({ UPKEEP_INTERVAL_MS: '7', MAINTENANCE_INTERVAL_MS: '8' })).toMatchObject({
       MAINTENANCE_INTERVAL_MS: 8,
@@ -212,11 +212,11 @@ describe('readConfig', () => {
       { ROLE: 'api', KAFKA_BROKERS: 'a:9092' },
       ['ROLE: `api` needs DATABASE_URL, a Postgres for all processes; the embedded one supports only `all`'],
     ],
-  ])('says of %j all that is wrong, and what would be right', (environment, problems) => {
+  ])('names all problems of %j, and valid values', (environment, problems) => {
     expect(() => readConfig(environment)).toThrow(expect.objectContaining({ problems }));
   });
 
-  test('tells all problems at once, and no value, which may be a secret', () => {
+  test('names all problems at once, without values, which may be secret', () => {
     const read = () => readConfig({ PORT: 'x', LOG_LEVEL: 'loud', DATABASE_URL: 'secret' });
     expect(read).toThrow(
       expect.objectContaining({
@@ -245,7 +245,7 @@ test('describeSettings has a line for each setting', () => {
   expect(describeSettings()).not.toContain('undefined');
 });
 
-test('docs/reference/settings.md has them as they are', async () => {
+test('docs/reference/settings.md has the same lines', async () => {
   const document = await readFile(join(import.meta.dirname, '../../../docs/reference/settings.md'), 'utf8');
   // The formatter pads the cells of tables.
   expect(document.replaceAll(/-{4,}/g, '---').replaceAll(/ +\|/g, ' |')).toContain(describeSettings());

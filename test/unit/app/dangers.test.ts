@@ -64,7 +64,7 @@ test.each<[string, Readonly<Record<string, string>>, readonly string[]]>([
   expect(dangersOf(environment)).toEqual(dangers);
 });
 
-test('each names the setting that ends it, and no secret', () => {
+test('each warning names the setting that ends it, and no secret', () => {
   const [plain, links] = findDangers(readConfig({ ...kafka, PUBLIC_URL: '', KAFKA_SASL_MECHANISM: 'plain' }));
   expect(plain).toMatch(/Set KAFKA_SSL=true\.$/);
   expect(links).toMatch(/^PUBLIC_URL: .* Set it to /);
@@ -74,7 +74,7 @@ test('each names the setting that ends it, and no secret', () => {
   expect(plain).not.toContain('sesame');
 });
 
-test('the compose file is warned of as it is, and not with a password of its own', async () => {
+test('the compose file gets a warning as it is, and none with a password of its own', async () => {
   const compose = await readFile(join(import.meta.dirname, '../../../docker-compose.yml'), 'utf8');
   const url = /^ +DATABASE_URL: (.*)$/m.exec(compose)![1]!;
   const withPassword = (password?: string): string =>

@@ -31,7 +31,7 @@ const compose = async (): Promise<ComposeFile> =>
 const pinned = /^[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}$/;
 
 describe('images', () => {
-  test('are pinned by digest, with the tag that says what they are', async () => {
+  test('are pinned by digest, with a tag for readers', async () => {
     const images = Object.values((await compose()).services)
       .map(({ image }) => presetOf(image))
       .filter((image) => image !== 'tablog');
@@ -50,7 +50,7 @@ describe('images', () => {
   });
 });
 
-test('in the compose file metrics are on a port that is not published', async () => {
+test('the compose file has the metrics on a port that is not published', async () => {
   const { services } = await compose();
   for (const name of ['api-1', 'api-2', 'projector-1', 'projector-2']) {
     const { environment, ports = [] } = services[name]!;

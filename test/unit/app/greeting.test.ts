@@ -27,15 +27,16 @@ async function copyIntoShell(greeting: string): Promise<string[]> {
   return stdout.trimEnd().split('\n');
 }
 
-test('says where the service is, and what to try', () => {
+test('a later start prints the address of the service, and commands to paste into a shell', () => {
   expect(describeGreeting(options)).toBe(
-    '\nTablog is ready at http://127.0.0.1:8080. Open the console, or try the command line:\n\n' +
+    '\nTablog is ready at http://127.0.0.1:8080. The first command prints the link to the console, the second one lists ' +
+      'your tables:\n\n' +
       '  echo "http://127.0.0.1:8080/#token=$(cat /data/token)"\n' +
       '  curl -H "Authorization: Bearer $(cat /data/token)" http://127.0.0.1:8080/tables\n\n',
   );
 });
 
-test('the first start in a terminal has a link to the console that can be opened', () => {
+test('the first start in a terminal prints a link that opens the console', () => {
   expect(describeGreeting({ ...options, newToken: 'tablog_abc' })).toContain(
     '\n  http://127.0.0.1:8080/#token=tablog_abc\n',
   );
@@ -49,7 +50,7 @@ test('the first start elsewhere names the file that holds the token', () => {
 });
 
 test.each(['plain', 'with blanks', `it's "mine"`, '$HOME & `more`', '-v'])(
-  'the line works for a folder named %j',
+  'the commands work for a folder named %j',
   async (name) => {
     const outer = await mkdtemp(join(tmpdir(), 'tablog-greeting-'));
     try {
@@ -68,11 +69,11 @@ test.each(['plain', 'with blanks', `it's "mine"`, '$HOME & `more`', '-v'])(
   },
 );
 
-test('a path from the folder of the process is shown from the root: the shell may stand elsewhere', () => {
+test('a relative path is printed as an absolute one, because the shell may be in another folder', () => {
   expect(describeGreeting({ ...options, tokenFile: 'data/token' })).toContain(`$(cat ${process.cwd()}/data/token)`);
 });
 
-test('without a token in the file it says so, and how to make one', async () => {
+test('if the file has no valid token, the greeting says so, and how to create one', async () => {
   const greeting = describeGreeting({ ...options, teamWithoutToken: '0190' });
   expect(greeting).toContain('There are teams, but /data/token holds no token of any of them.');
   const made = 'run --silent tablog -- tokens create --team 0190';
@@ -89,7 +90,7 @@ test.each([
   ['::1', 'http://[::1]:8080'],
   ['localhost', 'http://localhost:8080'],
   ['10.0.0.7', 'http://10.0.0.7:8080'],
-])('listening on %s it is reached at %s', async (host, url) => {
+])('a service that listens on %s is reached at %s', async (host, url) => {
   const greeting = describeGreeting({ ...options, host, teamWithoutToken: '0190' });
   expect(greeting).toContain(`Tablog is ready at ${url}. `);
   expect((await copyIntoShell(greeting)).at(-1)).toBe(`${url}/tables`);

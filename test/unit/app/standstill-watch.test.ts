@@ -44,7 +44,7 @@ async function lookAgain(times = 5): Promise<void> {
   await sleepUntil(() => looks >= until, 'it has looked again');
 }
 
-test('what hangs is named, and ends the process once', async () => {
+test('a partition that hangs is named, and ends the process once', async () => {
   open(400);
   standstills = [standing(2, 120, 0), standing(7, hour, hour)];
   await sleepUntil(() => reasons.length > 0, 'it ends');
@@ -56,7 +56,7 @@ test('what hangs is named, and ends the process once', async () => {
   expect(reasons).toHaveLength(1);
 });
 
-test('what fails and is tried again is named, and does not end the process', async () => {
+test('a partition that fails and is tried again is named, and does not end the process', async () => {
   open(100);
   standstills = [standing(7, hour, 0)];
   await sleepUntil(() => watch.problem !== null, 'it is not ready');
@@ -66,7 +66,7 @@ test('what fails and is tried again is named, and does not end the process', asy
   await sleepUntil(() => watch.problem === null, 'it is ready');
 });
 
-test('while Postgres is away that is the reason, and what seemed to stand still meanwhile begins anew', async () => {
+test('while Postgres is away that is the reason, and the time of a standstill begins anew', async () => {
   open(1_000_000);
   standstills = [standing(7, hour, hour)];
   answers = false;

@@ -93,7 +93,7 @@ test.each<[string, FileResult, FileResult | null, object]>([
   expect(judge([runOf(first)], new Map(again === null ? [] : [[first, again]]))).toEqual({ ...whole, ...expected });
 });
 
-test('two tests of one name pass if both pass when repeated', () => {
+test('two tests with the same name pass if both pass when they are repeated', () => {
   const pair = (...statuses: readonly string[]): FileResult => {
     return {
       ...fileOf({}, 'failed'),

@@ -33,5 +33,5 @@ describe('when a token expires', () => {
     '2027-03-01T12:30:00',
     '01.03.2027',
     '1d2h',
-  ])('is not %j', (text) => expect(() => parseExpiry(text)).toThrow('It must be a duration like'));
+  ])('is never %j', (text) => expect(() => parseExpiry(text)).toThrow('It must be a duration like'));
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { formatOfName } from '../../../clients/file-import/file-format.ts';
 import { formatOf, parseFormat } from '../../../src/cli/file-format.ts';
 
-describe('the name of a file says its format', () => {
+describe('the name of a file determines its format', () => {
   test.each([
     ['a.csv', 'csv', null],
     ['a.CSV', 'csv', null],
@@ -17,7 +17,7 @@ describe('the name of a file says its format', () => {
     ['a.gz', null, 'gzip'],
     ['a.csv.bak', null, null],
     ['constructor.gz', null, 'gzip'],
-  ])('the name %s says its format', (name, format, compression) => {
+  ])('the name %s determines the format', (name, format, compression) => {
     expect(formatOfName(name)).toEqual({ format, compression });
   });
 });
@@ -31,13 +31,13 @@ describe('--format', () => {
     expect(parseFormat(text)).toEqual(format);
   });
 
-  test.each(['', 'xml', 'gz', 'csv.bz2', 'a/csv', 'constructor'])('%j is none', (text) => {
+  test.each(['', 'xml', 'gz', 'csv.bz2', 'a/csv', 'constructor'])('%j is no format', (text) => {
     expect(() => parseFormat(text)).toThrow(
       'It must be csv, tsv, json, ndjson, or xlsx; add .gz or .zst if it is compressed.',
     );
   });
 
-  test('it counts before the name, which still says how the file is compressed', () => {
+  test('--format takes precedence over the name, which still determines the compression', () => {
     expect(formatOf('a.csv.gz', parseFormat('tsv'))).toEqual({ format: 'tsv', compression: 'gzip' });
     expect(formatOf('a.csv.gz', parseFormat('tsv.zst'))).toEqual({ format: 'tsv', compression: 'zstd' });
     expect(formatOf('a.csv', undefined)).toEqual({ format: 'csv', compression: null });

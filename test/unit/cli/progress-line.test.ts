@@ -12,7 +12,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-test('every few seconds a line says how far the work is, at which rate, and how long the rest takes at that', () => {
+test('every few seconds a line shows the progress, its rate, and the time left at that rate', () => {
   const progress = new ProgressLine('rows', (line) => lines.push(line));
   progress.update(10, 1000);
   jest.advanceTimersByTime(4000);
@@ -23,7 +23,7 @@ test('every few seconds a line says how far the work is, at which rate, and how 
   expect(lines).toEqual(['400 of 1000 rows, 98 a second, 7 s left', '600 rows, 50 a second']);
 });
 
-test('work that goes on where it was interrupted has the rate of what is done now', () => {
+test('resumed work has the rate of its present run', () => {
   const progress = new ProgressLine('events', (line) => lines.push(line));
   progress.update(900_000, 1_000_000);
   jest.advanceTimersByTime(4000);

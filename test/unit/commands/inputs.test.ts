@@ -37,7 +37,7 @@ describe('a column type', () => {
   const read = (type: unknown): unknown =>
     result(() => parse(tableSchema, { columns: [{ id: 'a', type }] }, invalid).columns[0]!.type);
 
-  test.each(scalarKinds)('%s has three spellings', (kind) => {
+  test.each(scalarKinds)('the type %s has three spellings', (kind) => {
     expect(read(kind)).toBe(kind);
     expect(read({ kind })).toBe(kind);
     expect(read({ kind: 'array', items: { kind } })).toBe(`array<${kind}>`);
@@ -66,12 +66,12 @@ describe('a column type', () => {
     { kind: 'array', items: 'string' },
     { kind: 'array', items: { kind: 'array', items: { kind: 'string' } } },
     undefined,
-  ])('%j is none', (type) => expect(read(type)).toBe(`columns[0].type: ${notAType}`));
+  ])('%j is no column type', (type) => expect(read(type)).toBe(`columns[0].type: ${notAType}`));
 
   test.each([
     [{ kind: 'string', items: { kind: 'string' } }, 'columns[0].type: there is no property "items"'],
     [{ kind: 'array', items: { kind: 'string' }, format: 'x' }, 'columns[0].type: there is no property "format"'],
-  ])('%j has a member too many', (type, message) => expect(read(type)).toBe(message));
+  ])('the column %j has an unknown member', (type, message) => expect(read(type)).toBe(message));
 });
 
 describe('a schema', () => {
@@ -102,7 +102,7 @@ describe('a stash reference', () => {
   const pattern =
     '$stashID: must begin with a letter or digit and have at most 256 letters, digits, dashes and underscores';
 
-  test.each(['a', '0', 'A-b_c', 'a'.repeat(256)])('the stash reference "%s" is taken', ($stashID) => {
+  test.each(['a', '0', 'A-b_c', 'a'.repeat(256)])('the stash reference "%s" is accepted', ($stashID) => {
     expect(parse(stashReference, { $stashID }, invalid)).toEqual({ $stashID });
   });
 
@@ -113,7 +113,7 @@ describe('a stash reference', () => {
     },
   );
 
-  test('has no other members', () => {
+  test('has no further members', () => {
     const message = result(() => parse(stashReference, { $stashID: 'a', rows: [] }, invalid));
     expect(message).toBe('the body: there is no property "rows"');
   });
@@ -147,7 +147,7 @@ describe('query parameters', () => {
     expect(result(() => parse(onSchemaError, value, invalid))).toEqual(expected);
   });
 
-  test.each([createTableQuery, addRowsQuery, patchRowQuery])('unknown ones are refused', (query) => {
+  test.each([createTableQuery, addRowsQuery, patchRowQuery])('unknown query parameters are refused', (query) => {
     expect(query.safeParse({ onSchemaErrors: 'abort' }).success).toBe(false);
   });
 });
@@ -235,6 +235,7 @@ describe('adding rows', () => {
     members: Record<string, unknown> | null,
     rows: RowSource | null,
     appId: string | null = null,
+    mode: 'add' | 'upsert' = 'add',
   ): unknown =>
     result(() =>
       addRows({
@@ -242,7 +243,7 @@ describe('adding rows', () => {
         appId,
         tableId: 'table',
         ifMatch: 7n,
-        query: { onSchemaError: 'abort' },
+        query: { onSchemaError: 'abort', mode },
         members,
         rows,
         limits,
@@ -364,13 +365,13 @@ describe('one row', () => {
   test('is deleted', () => expect(deleteRow(target)).toEqual({ type: 'RowDeleteRequested', ...target }));
 });
 
-test('a block is a fact', () => {
+test('a received block becomes a fact', () => {
   const block = { teamId: 'team', bodyId: 'body', number: 1, segmentId: 'segment', profile: emptyProfile };
   expect(receiveBlock({ ...block, hasIds: false })).toEqual({ type: 'BlockReceived', ...block });
   expect(receiveBlock({ ...block, hasIds: true })).toEqual({ type: 'BlockReceived', ...block, ids: true });
 });
 
-test('limits are stamped: that of the setting, and those of the rules', () => {
+test('an event contains the limits of the settings and of the rules', () => {
   expect(rowLimits(9)).toEqual({
     rowsPerTableMax: 9,
     columnsMax: 1000,

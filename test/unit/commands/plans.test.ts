@@ -6,7 +6,7 @@ import { noPlanLimits } from '../../../src/language/events/quota.ts';
 
 const teamId = 'team';
 
-describe('what the command line asks of plans becomes a fact', () => {
+describe('a command on plans becomes a fact', () => {
   test.each([
     [suspendTeam(teamId), { type: 'TeamSuspended', teamId }],
     [resumeTeam(teamId), { type: 'TeamResumed', teamId }],

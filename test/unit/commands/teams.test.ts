@@ -5,7 +5,7 @@ import { createTeam, createToken, revokeToken } from '../../../commands/teams.ts
 
 const hash = Buffer.from('00ff', 'hex');
 
-describe('what the command line asks becomes a fact', () => {
+describe('a command on teams becomes a fact', () => {
   test.each([
     [createTeam('team', 'Ada & Co'), { type: 'TeamCreated', teamId: 'team', name: 'Ada & Co' }],
     [
@@ -39,7 +39,7 @@ describe('what the command line asks becomes a fact', () => {
   ])('the command becomes the fact %j', (event, expected) => expect(event).toEqual(expected));
 });
 
-describe('what makes no sense is refused', () => {
+describe('an invalid command is refused', () => {
   test.each<[name: string, ask: () => unknown]>([
     ['a team without a name', () => createTeam('team', '')],
     ['a team with a blank name', () => createTeam('team', ' \t\u00a0')],

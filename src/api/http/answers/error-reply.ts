@@ -95,7 +95,7 @@ function toHttpError(error: unknown): HttpError | null {
   if (error instanceof StoreAway)
     return new HttpError('service_unavailable', `The service cannot reach its store of files. ${noEffect}`);
   if (isDatabaseAway(error) || error instanceof KeysNotRead)
-    return new HttpError('service_unavailable', 'The service cannot reach its database.');
+    return new HttpError('service_unavailable', `The service cannot reach its database. ${noEffect}`);
   if (code === 'FST_ERR_VALIDATION') return new HttpError('request_validation_error', error.message);
   return null;
 }

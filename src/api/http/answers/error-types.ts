@@ -170,7 +170,7 @@ const types = {
     status: 503,
     meaning:
       'The outcome did not arrive in time: the request may or may not take effect. Or a limit of bytes or of disk space turned this try away, and an earlier try with the same `Idempotency-Key` may still take effect. Send the request again with the same key, or ask `GET /jobs/{jobID}` with the ID in the header `Job-ID`.',
-    example: 'The outcome did not arrive in time. The request may or may not take effect.',
+    example: 'The request may or may not take effect: repeat it with the same Idempotency-Key, or get the job.',
     isWorthARetry: true,
   },
 } satisfies Record<string, DescribedError> & Record<RefusalType | QueryErrorType, DescribedError>;

@@ -30,6 +30,15 @@ const fewBytesMax = 64 * 1024;
 /** Limit of columns, summed over the blocks of a body: a decision holds the profiles of all blocks in memory. */
 const profiledColumnsMax = 250_000;
 
+/** The maximum of bytes of a block of rows that must travel in the event of their request. */
+export const upsertedBytesMax = 1024 * 1024;
+
+const tooManyToUpsert: Refusal = {
+  type: 'limit_exceeded',
+  message:
+    'rows: mode=upsert takes at most 10000 rows, of 1048576 bytes as JSON, in one request. Send them in several requests.',
+};
+
 /** How many blocks of a body are appended at once. */
 const appendsMax = 4;
 
@@ -76,6 +85,8 @@ interface BodyBlocksOptions {
   readonly teamId: string;
   /** Whether even few rows are stored in segments. */
   readonly asSegments: boolean;
+  /** Whether the rows must travel in the request's event, so that a second block is refused. */
+  readonly inEvent: boolean;
   /** Whether cells of the rows may have been dropped, and the dropped cells are counted. */
   readonly dropsCells: boolean;
   /**
@@ -147,6 +158,7 @@ export class BodyBlocks implements AsyncDisposable {
       this.#only = block;
       return;
     }
+    if (this.#options.inEvent) this.refuse(tooManyToUpsert);
     const first = this.#only;
     this.#only = null;
     if (first !== null) await this.#take(first);
@@ -196,7 +208,7 @@ export class BodyBlocks implements AsyncDisposable {
 
   async #storeOnly(): Promise<StoredRows> {
     const block = this.#only;
-    const { teamId, asSegments, dropsCells } = this.#options;
+    const { teamId, asSegments, inEvent, dropsCells } = this.#options;
     // A chunk without rows has no cells, so its dropped cells are known: 0.
     if (block === null)
       return {
@@ -207,7 +219,8 @@ export class BodyBlocks implements AsyncDisposable {
     const refusal = await this.#findRefusal();
     if (refusal !== null) return { refusal };
     const carried = { profile, ...(ids === null ? {} : { ids: true as const }) };
-    const areFew = profile.rows === 0 || (!asSegments && profile.rows <= fewRowsMax && profile.bytes <= fewBytesMax);
+    const areFew =
+      profile.rows === 0 || inEvent || (!asSegments && profile.rows <= fewRowsMax && profile.bytes <= fewBytesMax);
     if (areFew) {
       return { source: { kind: 'few', ...carried }, body: await packBody(joinRowBodies(block)) };
     }

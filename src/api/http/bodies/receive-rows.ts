@@ -11,7 +11,14 @@ import { notesMax, type Remarks, type RowReader } from '../../../language/format
 import { TextCells, noteText } from '../../../language/formats/text-cells.ts';
 import { refuseConflict, refuseForm } from '../requests/delimited-query.ts';
 import { headerParameter, readMediaType } from './media-type.ts';
-import { BodyBlocks, type BlockStore, type JudgeRows, type Refuses, type StoredRows } from './body-blocks.ts';
+import {
+  BodyBlocks,
+  upsertedBytesMax,
+  type BlockStore,
+  type JudgeRows,
+  type Refuses,
+  type StoredRows,
+} from './body-blocks.ts';
 import { takePlace } from './body-place.ts';
 import { bodyChunks } from './request-body.ts';
 import type { FairShares } from '../limits/fair-shares.ts';
@@ -75,6 +82,8 @@ export interface ReceiveRowsOptions {
   readonly asSegments?: boolean;
   /** Whether cells that no row may hold are left out, and all cells counted (`onSchemaError=dropColumns`). */
   readonly dropsCells?: boolean;
+  /** Whether the rows are upserted: JSON rows keep their nulls, and all rows must fit into one block in the event. */
+  readonly areUpserted?: boolean;
   /** Whether columns that are not in `columns` get inferred types. The client then learns which of them became text. */
   readonly infersTypes: boolean;
   /** What the client says about the form of a CSV or TSV body. */
@@ -97,11 +106,12 @@ export async function receiveRows(
 ): Promise<ReceivedRows> {
   const texts = options.infersTypes ? new TextCells() : undefined;
   const reader = readerOf(request, options, texts);
-  const { asSegments = false, dropsCells = false, lookUp } = options;
+  const { asSegments = false, dropsCells = false, areUpserted = false, lookUp } = options;
   const place = await takePlace(receiver.places, request, receiver.bodyBytesMax);
   const body = new BodyBlocks(receiver, {
     teamId: request.principal.teamId,
     asSegments,
+    inEvent: areUpserted,
     dropsCells,
     lookUp: async () => {
       const refuses = await lookUp();
@@ -149,15 +159,24 @@ function readerOf(
     columns = [],
     retainIds = false,
     dropsCells = false,
+    areUpserted: keepsNulls = false,
     form = 'envelope',
     delimited,
   }: Omit<ReceiveRowsOptions, 'lookUp' | 'infersTypes'>,
   texts: TextCells | undefined,
 ): RowReader {
+  const limits = keepsNulls ? { blockBytes: upsertedBytesMax } : {};
   const type = readMediaType(request, rowTypes);
   if (type === 'application/json' || type === 'application/x-ndjson') {
     refuseForm(delimited);
-    return new JsonRowReader({ form: type === 'application/json' ? form : 'lines', columns, retainIds, dropsCells });
+    return new JsonRowReader({
+      form: type === 'application/json' ? form : 'lines',
+      columns,
+      retainIds,
+      dropsCells,
+      keepsNulls,
+      limits,
+    });
   }
   const header = delimited.header ?? headerParameter(request);
   const delimiter = type === 'text/csv' ? ',' : '\t';
@@ -168,6 +187,7 @@ function readerOf(
     columns,
     retainIds,
     dropsCells,
+    limits,
     texts,
   });
 }

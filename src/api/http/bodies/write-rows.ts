@@ -6,8 +6,10 @@ import type { TableQueries } from '../../../../projections/tables/tables.queries
 import type { EventOf } from '../../../language/events/event.ts';
 import type { RowLimits } from '../../../language/events/limits.ts';
 import type { RowSource } from '../../../language/events/row-source.ts';
+import type { Refusal } from '../../../language/values/refusal.ts';
 import type { TableSchema } from '../../../language/values/table-schema.ts';
 import { submitAndAnswer, readAsynchronous, type WriteDependencies } from '../submit/submit-and-answer.ts';
+import type { Refuses } from './body-blocks.ts';
 import { receiveRows, rowsIn, type ReceiveRowsOptions, type RowReceiver } from './receive-rows.ts';
 import { delimitedFormOf, type DelimitedQuery } from '../requests/delimited-query.ts';
 import { tableIdOf } from '../requests/table-path.ts';
@@ -42,7 +44,7 @@ export interface TableRowWriteDependencies extends RowWriteDependencies {
 }
 
 /** Writes rows to the table of the path. Throws as `writeRows` does, and HttpError for a malformed `If-Match`. */
-export async function writeRowsToTable(
+export async function writeRowsToTable<Query extends TableRowsInput['query'] & DelimitedQuery>(
   request: FastifyRequest,
   reply: FastifyReply,
   dependencies: TableRowWriteDependencies,
@@ -51,10 +53,11 @@ export async function writeRowsToTable(
     command,
     ...options
   }: {
-    readonly query: TableRowsInput['query'] & DelimitedQuery;
+    readonly query: Query;
     /** Throws InvalidRequest. */
-    readonly command: (input: TableRowsInput) => ReturnType<RowsWrite['command']>;
+    readonly command: (input: TableRowsInput & { readonly query: Query }) => ReturnType<RowsWrite['command']>;
     readonly retainIds?: boolean;
+    readonly areUpserted?: boolean;
     readonly status: RowsWrite['status'];
   },
 ): Promise<FastifyReply> {
@@ -62,16 +65,30 @@ export async function writeRowsToTable(
   const { tables, limits } = dependencies;
   const tableId = tableIdOf(request);
   const ifMatch = readIfMatch(request) ?? null;
-  const { schema, refusal } = await tables.target(teamId, tableId, ifMatch);
+  const { schema, refusal, rowBytesMax } = await tables.target(teamId, tableId, ifMatch);
+  const refuses: Refuses = ({ rows }) =>
+    refusal ?? (options.areUpserted === true && rows * rowBytesMax > patchedBytesMax ? tooLong(rowBytesMax) : null);
   return writeRows(request, reply, dependencies, {
     ...options,
     schema,
-    lookUp: async () => () => refusal,
+    lookUp: async () => refuses,
     infersTypes: query.onSchemaError === 'updateSchema',
     dropsCells: query.onSchemaError === 'dropColumns',
     delimited: delimitedFormOf(query),
     command: (members, rows) => command({ teamId, appId, tableId, ifMatch, query, limits, members, rows }),
   });
+}
+
+/**
+ * How many bytes the rows may have that an upsert patches, as far as the longest row of the table tells: they are
+ * loaded together.
+ */
+const patchedBytesMax = 128 * 1024 * 1024;
+
+function tooLong(rowBytesMax: number): Refusal {
+  const rows = Math.floor(patchedBytesMax / rowBytesMax);
+  const message = `rows: mode=upsert takes at most ${rows} rows at once for a table with rows of up to ${rowBytesMax} bytes`;
+  return { type: 'limit_exceeded', message };
 }
 
 /** Reads the body, submits the command, and answers. Throws as `receiveRows` and `submitAndAnswer` do. */

@@ -29,7 +29,16 @@ export const jobProgress = z
     phase: z.enum(['waiting', 'done', 'failed']),
     rowsDone: z.int().min(0),
     rowsTotal: z.int().min(0).nullable().meta({ description: 'Null while it is unknown.' }),
-    eventsAhead: z.int().min(0).optional(),
+    eventsAhead: z
+      .int()
+      .min(0)
+      .optional()
+      .meta({
+        description:
+          "The number of events in the team's part of the log that are not decided yet, as far as this process knows. They are " +
+          'events of all teams of that part, also events after the request. So at most this many are decided before it. ' +
+          'With the log in Postgres, it is 0.',
+      }),
     cellsDropped: z
       .int()
       .min(0)
@@ -111,8 +120,8 @@ const progressOperation: Operation = {
   path: jobPath,
   summary: 'Get the progress of a job',
   description:
-    'How many rows of the request have taken effect: none or all of them. `eventsAhead` counts the events ' +
-    'in its part of the log that are still to be decided.',
+    'How many rows of the request have taken effect: none or all of them. `eventsAhead` is the highest number of events ' +
+    'that the service may have to decide before.',
   answers: {
     200: {
       headersAtTimes: ['Retry-After'],

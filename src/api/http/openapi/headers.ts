@@ -1,6 +1,6 @@
 /** The headers of requests and answers, as the OpenAPI document describes them. */
 import { z } from 'zod';
-import { idempotencyKey } from '../submit/idempotency.ts';
+import { idempotencyKey } from '../submit/request-identity.ts';
 import { ifMatchHeader, ifNoneMatchHeader, ifRange } from '../requests/versions.ts';
 
 /** Request headers. They have no examples, because pages that try requests out would send them. */

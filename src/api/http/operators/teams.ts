@@ -92,7 +92,7 @@ const exampleDetails = {
 
 const shownTeam = { 200: answerWithData('The team, as it is now.', shownDetails, exampleDetails) };
 
-export interface TeamsDependencies extends OperatorsDependencies {
+interface TeamsDependencies extends OperatorsDependencies {
   readonly logBytes: Pick<LogBytes, 'usedBy'>;
   readonly quotaSettings: QuotaSettings;
 }

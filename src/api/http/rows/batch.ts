@@ -4,7 +4,7 @@ import { batch, batchBody } from '../../../../commands/batch.ts';
 import type { TableQueries } from '../../../../projections/tables/tables.queries.ts';
 import { packBody } from '../../../language/events/event-codec.ts';
 import type { RowLimits } from '../../../language/events/limits.ts';
-import type { RowOperation } from '../../../language/events/row-operations.ts';
+import { namesRow, type RowOperation } from '../../../language/events/row-operations.ts';
 import { readBatch } from '../../../language/formats/read-batch.ts';
 import { noRemarks } from '../../../language/formats/row-reader.ts';
 import type { Refusal } from '../../../language/values/refusal.ts';
@@ -49,15 +49,17 @@ const operation: Operation = {
   tag: 'Rows',
   summary: 'Change rows in a batch',
   description:
-    'Adds, patches and deletes rows in one step, with one version: either every operation takes effect, in order, ' +
-    'or none does. An operation sees what the operations before it did. The message of an error begins with the place, ' +
+    'Adds, upserts, patches and deletes rows in one step, with one version: either every operation takes effect, in ' +
+    'order, or none does. An `upsert` patches the row with the same key, or adds one if there is none. An operation ' +
+    'sees what the operations before it did. The message of an error begins with the place, ' +
     'like `operations[3].row.age`. An `ifMatch` guards one row, `If-Match` the whole table.',
   ifMatch: 'table',
   asynchronous: true,
   body: jsonContent(batchBody(inputRow), {
-    'add, patch and delete': {
+    'add, upsert, patch and delete': {
       operations: [
         { op: 'add', row: examples.inputRows[0] },
+        { op: 'upsert', row: { name: 'Alan', born: '1912-06-23' } },
         { op: 'patch', rowID: examples.rowIds[0], row: { name: 'Ada Lovelace', born: null }, ifMatch: '41' },
         { op: 'delete', rowID: examples.rowIds[1] },
       ],
@@ -108,11 +110,12 @@ export function addBatchRoute(app: App, dependencies: BatchDependencies): void {
   });
 }
 
-/** How often the operations name each row that they patch or delete. */
+/** How often the operations name each row that they patch or delete. Each upsert may patch a row of its own. */
 function timesNamed(operations: readonly RowOperation[]): number[] {
   const times = new Map<string, number>();
-  for (const operation of operations) {
-    if (operation.op === 'add') continue;
+  for (const [place, operation] of operations.entries()) {
+    if (operation.op === 'upsert') times.set(`upsert ${place}`, 1);
+    if (!namesRow(operation)) continue;
     const { version, ordinal, index } = operation.row;
     const key = `${version} ${ordinal} ${index}`;
     times.set(key, (times.get(key) ?? 0) + 1);

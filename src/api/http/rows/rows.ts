@@ -135,7 +135,11 @@ const addOperation: Operation = {
   operationId: 'addRows',
   tag: 'Rows',
   summary: 'Add rows',
-  description: 'Adds all rows, or none of them if there is an error. A `$rowID` in a row is ignored.',
+  description:
+    'Adds all rows, or none of them if there is an error. A `$rowID` in a row is ignored. With `mode=upsert`, a row ' +
+    'whose key a row of the table has patches that row: null, or an empty cell of CSV or TSV, empties a cell, and ' +
+    'columns that the row does not name stay. All other rows are added, also those in which a column of the key is ' +
+    'empty. If two rows of the body have the same key, the later one patches the earlier one.',
   ifMatch: 'table',
   asynchronous: true,
   body: {
@@ -147,6 +151,18 @@ const addOperation: Operation = {
     ...inputTexts,
   },
   answers: {
+    200: {
+      description:
+        'The rows were upserted (`mode=upsert`). The IDs are those of the rows in the table, one for each row of the ' +
+        'body, in order.',
+      versioned: true,
+      headers: ['Tablog-Rows'],
+      headersAtTimes: ['Tablog-Dropped-Cells', 'Tablog-Short-Lines', 'Tablog-Notes'],
+      body: jsonContent(z.strictObject({ data: z.strictObject({ rowIDs: rowIds }) }), {
+        upserted: { data: { rowIDs: examples.rowIds } },
+      }),
+      links: rowLinks('$request.path.tableID'),
+    },
     201: {
       description: 'The rows were added.',
       versioned: true,
@@ -165,8 +181,16 @@ function addAddRows(app: App, dependencies: RowsRouteDependencies): void {
   app.post(
     '/tables/:tableID/rows',
     { schema: { querystring: addRowsQuery.extend(delimitedQuery) }, config: { operation: addOperation } },
-    (request, reply) =>
-      writeRowsToTable(request, reply, dependencies, { query: request.query, command: addRows, status: 201 }),
+    (request, reply) => {
+      const areUpserted = request.query.mode === 'upsert';
+      const status = areUpserted ? 200 : 201;
+      return writeRowsToTable(request, reply, dependencies, {
+        query: request.query,
+        command: addRows,
+        status,
+        areUpserted,
+      });
+    },
   );
 }
 

@@ -25,8 +25,8 @@ const settleDelay = 60_000;
 /** The message of a job whose request has had no effect and can have none any more. */
 export const lostMessage = 'The request did not reach the log in time. It changed nothing.';
 
-/** The message of a job whose rows should have been tried first, by a request that ended before that. */
-const untriedMessage = 'The rows of the table were not tried with the new types. The request changed nothing.';
+/** The message of a job whose request ended before it had read the rows of a large table. */
+const untriedMessage = 'The request ended before the service had read the rows of the table. It changed nothing.';
 
 export type JobState =
   | { readonly status: 'running' }
@@ -112,7 +112,10 @@ export class Jobs {
     return { jobs, next: found.length > limit ? page.at(-1)!.jobId : null };
   }
 
-  /** How many events of the job's partition are still to be projected, as far as this process knows. */
+  /**
+   * How many events of the job's partition are not projected yet, as far as this process knows. Some may come after the
+   * event of the job, whose place a job does not know.
+   */
   eventsAhead({ partition }: Job): number {
     return this.#options.log.status().kafka?.lag[partition] ?? 0;
   }

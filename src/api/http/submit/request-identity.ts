@@ -8,8 +8,18 @@ import { commandIdOf } from '../../../language/events/command-id.ts';
 import type { JobNote } from '../../jobs/job-notes.ts';
 import { bodyChunks } from '../bodies/request-body.ts';
 import { noTable, tableIdOf } from '../requests/table-path.ts';
-import { readIdempotencyKey } from './idempotency.ts';
 import { turnedAwayOf, type TurnedAway } from './turned-away.ts';
+import { z } from 'zod';
+import { parseOrRefuse } from '../requests/validation.ts';
+
+/** The header `Idempotency-Key`. */
+export const idempotencyKey = z.string().regex(/^[\x20-\x7e]{1,256}$/, 'must be 1 to 256 printable ASCII characters');
+
+/** The request's key, if it has one. Throws HttpError for a malformed one. */
+export function readIdempotencyKey(request: FastifyRequest): string | undefined {
+  const value = request.raw.headers['idempotency-key'];
+  return value === undefined ? undefined : parseOrRefuse(idempotencyKey, value, 'Idempotency-Key');
+}
 
 /** Identifies a command, and the request behind it. */
 export interface RequestIdentity {

@@ -120,7 +120,7 @@ export class Submitter {
       if (!(error instanceof AppendUnknown)) throw error;
       throw outcomeUnknown(
         this.#tellOf(job),
-        'The outcome did not arrive in time. The request may or may not take effect.',
+        'The request may or may not take effect: repeat it with the same Idempotency-Key, or get the job.',
         error,
       );
     }
@@ -193,7 +193,7 @@ export class Submitter {
       if (!isUnavailable(error)) throw error;
       throw outcomeUnknown(
         this.#tellOf(job),
-        'The request took effect, but the service cannot build its answer now.',
+        'The request took effect, but the service cannot build its answer now: get the job, or repeat the request with the same Idempotency-Key.',
         error as Error,
       );
     }
@@ -371,7 +371,9 @@ function encode(...args: Parameters<typeof encodeEvent>): ReturnType<typeof enco
       'limit_exceeded',
       args[1].type === 'TableBatchRequested'
         ? 'operations: they and their rows are too large to be recorded together. Send them in several batches.'
-        : 'The request names too many columns, or too long ones, to be recorded.',
+        : args[1].type === 'RowsAddRequested' && args[1].mode === 'upsert'
+          ? 'rows: they are too large to be recorded together. Send them in several requests.'
+          : 'The request names too many columns, or too long ones, to be recorded.',
     );
   }
 }

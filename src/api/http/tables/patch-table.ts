@@ -22,12 +22,14 @@ import type { App } from '../server/app-type.ts';
 import { identify, type RequestIdentity } from '../submit/request-identity.ts';
 import type { Submitter } from '../submit/submitter.ts';
 import { refusing, type Submission } from '../submit/turned-away.ts';
-import type { ColumnTrials } from './column-trials.ts';
+import type { ColumnTrial, ColumnTrials } from './column-trials.ts';
+import type { KeyPreparation, KeyPreparations } from './key-preparations.ts';
 
 export interface PatchTableDependencies {
   readonly submitter: Submitter;
   readonly tables: Pick<TableQueries, 'target'>;
   readonly trials: ColumnTrials;
+  readonly preparations: KeyPreparations;
   readonly shares: Pick<Shares, 'bodies'>;
   readonly bodyBytesMax: number;
 }
@@ -140,31 +142,45 @@ async function tryOnly(
     throw new HttpError('request_validation_error', 'dryRun: a key cannot be tried. Send the key without it.');
   const { refusal } = await tables.target(event.teamId, event.tableId, event.ifMatch);
   if (refusal !== null) throw new HttpError(refusal.type, refusal.message);
-  const trial = await untilGone(trials.try(event, gone), gone);
+  const trial = await untilGone(trials.begin(event).try(gone), gone);
   if (trial === null) throw new HttpError('table_not_found', 'there is no such table');
   if ('refusal' in trial) throw new HttpError(trial.refusal.type, trial.refusal.message);
   return { etag: trial.version, misfits: trial.misfits };
 }
 
 /**
- * Submits the request. If the table has too many rows for a decision, tries the rows first, and again whenever the
- * table has changed meanwhile.
+ * Submits the request. If the table has too many rows for a decision, reads the rows first, and then what others have
+ * changed meanwhile.
  */
 async function submit(
-  { submitter, trials }: PatchTableDependencies,
+  { submitter, trials, preparations }: PatchTableDependencies,
   identity: RequestIdentity,
   event: EventOf<'TablePatchRequested'>,
   gone: AbortSignal,
 ): Promise<Patched> {
+  const preparation = event.key ? preparations.begin(event) : null;
+  const columns = trials.begin(event);
   let asked: Submission = event;
-  for (let trial = 0; trial <= trialsMax; trial += 1) {
-    const { result, etag } = await submitter.submit(event.teamId, identityOfTry(identity, trial), asked);
-    if (result.untried !== true) return { etag, misfits: result.misfits ?? [] };
-    asked = await triedEvent(trials, event, gone);
+  let isKnown = true;
+  try {
+    for (let trial = 0; trial <= trialsMax; trial += 1) {
+      isKnown = false;
+      const { result, etag } = await submitter.submit(event.teamId, identityOfTry(identity, trial), asked);
+      isKnown = true;
+      if (result.untried !== true) return { etag, misfits: result.misfits ?? [] };
+      asked =
+        preparation === null ? await triedEvent(columns, event, gone) : await preparedEvent(preparation, event, gone);
+    }
+  } catch (error) {
+    isKnown ||= error instanceof HttpError && error.type !== 'outcome_unknown';
+    throw error;
+  } finally {
+    // An event whose outcome is unknown may still take the index.
+    if (isKnown) await preparation?.end();
   }
   throw new HttpError(
     'service_unavailable',
-    `Others changed the table during each of ${trialsMax} trials of its rows. ${noEffect}`,
+    `Others changed the table during each of ${trialsMax} readings of its rows. ${noEffect}`,
   );
 }
 
@@ -182,17 +198,28 @@ function identityOfTry({ commandId, digest, ...identity }: RequestIdentity, tria
 
 /** The event with the result of a trial of the rows, or its refusal. */
 async function triedEvent(
-  trials: ColumnTrials,
+  columns: ColumnTrial,
   event: EventOf<'TablePatchRequested'>,
   gone: AbortSignal,
 ): Promise<Submission> {
-  const trial = await untilGone(trials.try(event, gone), gone);
+  const trial = await untilGone(columns.try(gone), gone);
   if (trial === null || 'refusal' in trial) return event;
   const { version, misfits, unsafe } = trial;
   const changes = event.columnChanges!;
   if (misfits.length > 0 && changes.onMisfit === 'abort' && event.ifMatch === null)
     return refusing(event.teamId, refusalOfMisfits(unsafe, misfits));
   return { ...event, columnChanges: { ...changes, tried: { version, misfits } } };
+}
+
+/** The event with the index that has the keys of the rows, or its refusal. */
+async function preparedEvent(
+  preparation: KeyPreparation,
+  event: EventOf<'TablePatchRequested'>,
+  gone: AbortSignal,
+): Promise<Submission> {
+  const read = await untilGone(preparation.read(gone), gone);
+  if (read === null) return event;
+  return 'refusal' in read ? refusing(event.teamId, read.refusal) : { ...event, preparedKey: read.prepared };
 }
 
 function goneSignalOf(reply: FastifyReply): AbortSignal {
@@ -205,6 +232,6 @@ async function untilGone<T>(work: Promise<T>, gone: AbortSignal): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    throw gone.aborted ? new ClientGone('the rows of the table were tried') : error;
+    throw gone.aborted ? new ClientGone('the rows of the table were read') : error;
   }
 }

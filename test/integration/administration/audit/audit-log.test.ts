@@ -52,7 +52,7 @@ async function first(): Promise<{ readonly teamId: string; readonly tokenId: str
   return { teamId: team.id, tokenId: token.id };
 }
 
-test('who administers what, and whether it was done', async () => {
+test('each administrative command has a line with its user and its result', async () => {
   const { teamId, tokenId } = await first();
   expect((await lines()).map(({ time: _time, ...line }) => line)).toEqual([
     { action: 'team.create', result: 'done', teamId, name: 'default' },
@@ -124,7 +124,7 @@ test('who administers what, and whether it was done', async () => {
   expect(await linesOf(() => tablog('teams', 'list'))).toEqual([]);
 });
 
-test('nothing is changed where no line can be written', async () => {
+test('a command changes nothing if it cannot write its line', async () => {
   const environment = { DATA_DIR: join(folder, 'data'), AUDIT_LOG_FILE: join(folder, 'missing', 'audit.log') };
   const { code, stderr } = await runTablog(['teams', 'create', 'unseen'], environment);
   expect({ code, stderr }).toEqual({
@@ -179,7 +179,7 @@ test('withdrawals and refused tokens have the address of the client', async () =
   for (const secret of [token, revoked.token]) expect(written).not.toContain(secret);
 });
 
-test('what is done to a log, and to what is made of it', async () => {
+test('commands that change a log, or what is made from it, have a line', async () => {
   expect(await linesOf(() => tablog('log', 'resume'))).toEqual([{ action: 'log.resume', result: 'done', user }]);
   expect(await linesOf(() => tablog('replay'))).toEqual([{ action: 'readmodel.replay', result: 'done', user }]);
 });

@@ -12,7 +12,7 @@ let server: TestServer | undefined;
 
 afterAll(async () => server?.stop());
 
-test('queries are answered as the role, which may not write', async () => {
+test('queries run with the read-only role, which cannot write', async () => {
   server = await startServer();
   const client = new Client(server.url, await server.token());
   const { path } = await createTable(client, [{ n: 1 }, { n: 2 }]);

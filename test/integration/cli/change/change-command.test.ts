@@ -1,5 +1,7 @@
 /** `tablog update` and `tablog delete` against a running service. */
 import { expect, test } from '@jest/globals';
+import { Tablog } from '../../../../clients/typescript/src/index.ts';
+import { changeConfirmed } from '../../../../src/cli/change/change-command.ts';
 import { useCommandLine } from '../../../support/command-line.ts';
 import { createTable } from '../../../support/tables.ts';
 
@@ -116,6 +118,36 @@ test.each<[args: readonly string[], message: RegExp]>([
   });
   expect(writes()).toBe(1);
   expect(await rowsOf(id)).toEqual(tasks.map(Object.values));
+});
+
+test('an answer to the question changes exactly the rows that were counted, or none if somebody has changed one', async () => {
+  const { id } = await madeTable();
+  const table = new Tablog({ url: relay().url, token: client().token }).table(id);
+  const asked = { table, filter: { column: 'done', op: 'eq', value: true }, patch: { n: 7 } } as const;
+  const asking: number[] = [];
+  const { patched } = await changeConfirmed(asked, async (found) => {
+    asking.push(found);
+    // It meets the condition, but was not counted.
+    await table.add([{ title: 'd', n: 4, done: true }]);
+  });
+  expect([asking, patched]).toEqual([[2], 2]);
+  const changed = [
+    ['a', 7, true],
+    ['b', 2, false],
+    ['c', 7, true],
+    ['d', 4, true],
+  ];
+  expect(await rowsOf(id)).toEqual(changed);
+
+  const [first] = await table.rows().toArray();
+  const overtaken = changeConfirmed(
+    { ...asked, patch: null },
+    async () => void (await table.patch(first!.$rowID, { title: 'x' })),
+  );
+  await expect(overtaken).rejects.toThrow(
+    'Somebody else has changed some of these rows meanwhile. Nothing was changed',
+  );
+  expect(await rowsOf(id)).toEqual([['x', 7, true], ...changed.slice(1)]);
 });
 
 test('more than 10,000 rows are left as they are', async () => {

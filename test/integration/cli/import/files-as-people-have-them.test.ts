@@ -193,7 +193,7 @@ describe.each(cases)('$what:', (given) => {
     await expectTable(created.json.data.tableID, given);
   });
 
-  test('so does the command line', async () => {
+  test('the command line makes the same table', async () => {
     const { tableID, rows } = await imported(
       pathOf(given.file),
       '--create',
@@ -250,7 +250,7 @@ async function rowsOfParquet(content: Buffer): Promise<Record<string, unknown>[]
   }
 }
 
-test('a number that no double holds finds its own row only, and is refused as a parameter of SQL', async () => {
+test('a filter by a number that no double holds finds only its row, and SQL refuses it as a parameter', async () => {
   const created = await create('big-numbers.csv');
   const path = `/tables/${created.json.data.tableID}`;
   const found = { status: 200, json: { data: [{ id: '9007199254740993', v: 'a' }] } };

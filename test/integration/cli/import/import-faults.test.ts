@@ -18,7 +18,7 @@ async function tableNames(): Promise<string[]> {
   return (await client().get('/tables')).json.data.map(({ name }: { name: string }) => name);
 }
 
-describe('what the service refuses is told with its place in the file', () => {
+describe('a refusal of the service names the place in the file', () => {
   const rows = numbers(2_500).map((n) => `${n},x`);
 
   test.each([
@@ -67,7 +67,7 @@ describe('what the service refuses is told with its place in the file', () => {
     expect(await client().rows(tableID)).toHaveLength(1);
   });
 
-  test('what is malformed is told before all of it was sent', async () => {
+  test('a mistake in the file is reported before all of the file is sent', async () => {
     const file = await fileOf('malformed.ndjson', [...rows.map((_, n) => `{"n":${n}}`), '{"n":}']);
     const refused = await tablog(['import', file, '--table', 'malformed']);
     expect(refused).toMatchObject({ code: 1, stdout: '' });
@@ -81,10 +81,10 @@ describe('what the service refuses is told with its place in the file', () => {
   });
 });
 
-describe('nothing is done twice, and nothing is left behind', () => {
+describe('nothing takes effect twice, and nothing is left behind', () => {
   const isImport = (method: string, path: string): boolean => method !== 'GET' && path.startsWith('/tables');
 
-  test('answers that are lost, cut short, or 503', async () => {
+  test('if answers are lost, cut short or 503', async () => {
     const rows = numbers(8_500);
     const file = await fileOf('faults.csv', ['n', ...rows.map(String)]);
     relay().faultFor = (method, path, attempt) => {
@@ -107,7 +107,7 @@ describe('nothing is done twice, and nothing is left behind', () => {
     expect(await stateOfStash()).toMatch(/was deleted$/);
   });
 
-  test('a server that is killed in the middle and comes back', async () => {
+  test('if the server is killed in the middle and comes back', async () => {
     const input = new PassThrough();
     const running = tablog(['import', '-', '--format', 'ndjson', '--table', 'killed', '--json'], input);
     const lines = numbers(20_000).map((n) => `{"n":${n}}\n`);
@@ -138,7 +138,7 @@ describe('nothing is done twice, and nothing is left behind', () => {
     expect(await tableNames()).not.toContain('interrupted');
   });
 
-  test('Ctrl-C while the import is asked for: that it may have taken effect is said', async () => {
+  test('Ctrl-C during the final request says that the import may have taken effect', async () => {
     relay().faultFor = (method, path) => (isImport(method, path) ? 'hold' : 'pass');
     const running = tablog(['import', await fileOf('held.csv', ['n', '1']), '--table', 'held']);
     await sleepUntil(() => relay().passed.some(({ method }) => method === 'PUT'), 'the chunk has come');
@@ -152,7 +152,7 @@ describe('nothing is done twice, and nothing is left behind', () => {
   });
 });
 
-test('an import that goes on as a job is waited for, and refused with its place', async () => {
+test('the command waits for an import that becomes a job, and names the place of its refusal', async () => {
   await using stack = new AsyncDisposableStack();
   const waiting = await startServer({ environment: { ASYNC_WAIT_MS: '0' } });
   stack.defer(async () => void (await waiting.stop()));

@@ -76,7 +76,7 @@ describe('a query', () => {
     });
   });
 
-  test('row IDs and versions of rows, where they are named', async () => {
+  test('prints row IDs and versions of rows if they are named', async () => {
     const { stdout } = await tablog([
       'query',
       tableID.toUpperCase(),
@@ -91,14 +91,14 @@ describe('a query', () => {
 });
 
 describe('pages', () => {
-  test('are followed to the end, and are of one version', async () => {
+  test('are read to the end, at one version', async () => {
     const { stdout, stderr } = await tablog(['query', 'many', '--sort', 'n', '--fields', 'n']);
     expect(stdout.trimEnd().split('\n').slice(1).map(Number)).toEqual(Array.from({ length: 25_000 }, (_, n) => n));
     expect(stderr).toBe(`25,000 rows, version ${version}.\n`);
     expect(queries()).toBe(3);
   });
 
-  test('are followed up to --limit', async () => {
+  test('are read up to --limit', async () => {
     const { stdout, stderr } = await tablog(['query', 'many', '--sort', '-n', '--fields', 'n', '--limit', '15000']);
     expect(stdout.trimEnd().split('\n').slice(1).map(Number)).toEqual(
       Array.from({ length: 15_000 }, (_, n) => 24_999 - n),
@@ -107,14 +107,14 @@ describe('pages', () => {
     expect(queries()).toBe(2);
   });
 
-  test('a table is for people: it has 100 rows if nothing else is said', async () => {
+  test('a table for people has 100 rows by default', async () => {
     const { stdout, stderr } = await tablog(['query', 'many', '--format', 'table']);
     expect(stdout.trimEnd().split('\n')).toHaveLength(101);
     expect(stderr).toBe(`The first 100 rows, version ${version}; use --limit to get more.\n`);
   });
 });
 
-describe('what is refused', () => {
+describe('a refused query', () => {
   test.each<readonly [readonly string[], RegExp]>([
     [['--fields', 'nope'], /^column_id_not_found: fields\[0\]: the table has no column "nope"\n$/],
     [['--filter', '{"column":"n","op":"gt","value":"x"}'], /^column_has_invalid_value: filter\.value: /],
@@ -131,11 +131,11 @@ describe('what is refused', () => {
     expect(refused.stderr).toMatch(said);
   });
 
-  test('a table that is not there', async () => {
+  test('names a table that does not exist', async () => {
     expect(await tablog(['query', 'nobody'])).toEqual({ code: 1, stdout: '', stderr: 'There is no table "nobody".\n' });
   });
 
-  test('nothing is read if the table has no columns, which CSV cannot say', async () => {
+  test('reads nothing if the table has no columns, because CSV has no form for that', async () => {
     await client().post('/tables?name=bare', []);
     const refused = await tablog(['query', 'bare']);
     expect(refused).toMatchObject({ code: 1, stdout: '' });

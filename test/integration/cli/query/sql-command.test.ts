@@ -57,12 +57,12 @@ test.each<readonly [string, readonly string[], string, string]>([
   expect(await tablog(['sql', ...args])).toEqual({ code: 0, stdout, stderr: `${said}\n` });
 });
 
-test('row IDs, and a table by its ID', async () => {
+test('row IDs are selected, from a table by its ID', async () => {
   const { stdout } = await tablog(['sql', `SELECT "$rowID", n FROM "${tableID}" WHERE n = 7`, '--format', 'ndjson']);
   expect(JSON.parse(stdout)).toEqual({ $rowID: expect.stringMatching(/^[\w-]{22}$/), n: 7 });
 });
 
-test('what is refused', async () => {
+test('the command prints the refusal of the service', async () => {
   const refused = await tablog(['sql', 'SELECT nope FROM things']);
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toMatch(/^query_invalid: .*nope/);

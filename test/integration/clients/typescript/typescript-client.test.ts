@@ -38,7 +38,7 @@ async function makeTable(rows: readonly City[]): Promise<Table<City>> {
   return (await tablog.createTable<City>({ name: 'cities', columns, rows })).table;
 }
 
-test('tables are created, listed, found by their name, described, renamed and dropped', async () => {
+test('tables are created, listed, found by their name, described, renamed and deleted', async () => {
   const { table, rowIDs, version } = await tablog.createTable<City>({ name: 'once', columns, rows: cities(2) });
   expect(rowIDs).toHaveLength(2);
   expect(await table.version()).toBe(version);
@@ -63,7 +63,7 @@ test('tables are created, listed, found by their name, described, renamed and dr
   await expect(table.describe()).rejects.toMatchObject({ name: 'TablogError', status: 404, type: 'table_not_found' });
 });
 
-test('an operator makes a team, limits it, and gives it a token', async () => {
+test('an operator creates a team, limits it, and gives it a token', async () => {
   const [, token] = /(tablog_\S+)/.exec(
     (await runTablog(['tokens', 'create', '--operator'], { DATA_DIR: server.folder })).stdout,
   )!;
@@ -93,7 +93,7 @@ test('an operator makes a team, limits it, and gives it a token', async () => {
   ]);
 });
 
-test('rows are added, read, patched where nobody else was faster, and deleted', async () => {
+test('rows are added, read, patched unless another client was faster, and deleted', async () => {
   const table = await makeTable([]);
   const {
     data: {
@@ -142,7 +142,23 @@ test('rows are changed in a batch, all or none, and by a filter', async () => {
   ]);
 });
 
-test('lists come page by page while they are taken, also those of a query', async () => {
+test('rows are upserted by the key of their table', async () => {
+  const table = await makeTable(cities(2));
+  await expect(table.upsert([city(1)])).rejects.toMatchObject({ type: 'request_validation_error' });
+  await table.update({ key: ['name'] });
+  const changed = await table.upsert([{ name: 'city 1', visits: null }, city(2), { name: 'city 0' }]);
+  expect(changed).toMatchObject({ added: 1, patched: 1, unchanged: 1, deleted: 0 });
+  expect(await table.batch([{ op: 'upsert', row: { name: 'city 2', visits: 7 } }])).toMatchObject({ patched: 1 });
+  const rows = await table.rows().toArray();
+  expect(rows.map(({ name, visits }) => [name, visits])).toEqual([
+    ['city 0', 0],
+    ['city 1', undefined],
+    ['city 2', 7],
+  ]);
+  expect(changed.data.rowIDs).toEqual([rows[1]!.$rowID, rows[2]!.$rowID, rows[0]!.$rowID]);
+});
+
+test('lists are read page by page as they are iterated, also the rows of a query', async () => {
   const table = await makeTable(cities(25));
   const sizes: number[] = [];
   for await (const { data } of table.rows({ limit: 10 }).pages()) sizes.push(data.length);
@@ -207,7 +223,7 @@ describe('rows are loaded', () => {
     expect(await table.load(rows, { onSchemaError: 'dropColumns' })).toMatchObject({ rows: 1501, droppedCells: 1 });
   });
 
-  test('no faster than they can be sent, and no more of them once one part failed', async () => {
+  test('rows are read no faster than they can be sent, and no more are read after a part has failed', async () => {
     const table = await makeTable([]);
     let taken = 0;
     const endless = async function* (): AsyncGenerator<City> {
@@ -221,7 +237,7 @@ describe('rows are loaded', () => {
   });
 });
 
-test('a file is read while it is made', async () => {
+test('a file is read while the service writes it', async () => {
   const table = await makeTable(cities(2));
   const { data, version } = await table.export('csv', { sort: ['-visits'], fields: ['name', 'visits'] });
   expect([await new Response(data).text(), version]).toEqual([
@@ -264,7 +280,7 @@ describe('a file is uploaded', () => {
   });
 });
 
-test('a team sees its jobs, and itself', async () => {
+test('a team sees its jobs, its token and its usage', async () => {
   const table = await makeTable([]);
   await table.load(cities(2));
   const jobs = await tablog.jobs({ limit: 1 }).toArray();
@@ -328,7 +344,7 @@ describe('requests are sent again', () => {
     expect(asked[0]!.key).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  test('a request that is refused is not sent again', async () => {
+  test('a refused request is not sent again', async () => {
     const { client, asked } = await answering([422, { error: { type: 'column_has_invalid_value', message: 'no' } }]);
     await expect(client.table('t').add([{}])).rejects.toMatchObject({
       status: 422,
@@ -338,7 +354,7 @@ describe('requests are sent again', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('a request is not sent again to what never answered, or does not answer as Tablog does', async () => {
+  test('a request is not sent again to a server that never answered, or does not answer as Tablog does', async () => {
     const { client, asked } = await answering('break');
     await expect(client.tables().toArray()).rejects.toBeInstanceOf(Unreachable);
     expect(asked).toHaveLength(1);

@@ -21,7 +21,7 @@ afterAll(async () => {
   await s3?.remove();
 });
 
-test('what was backed up to an S3 is restored from it', async () => {
+test('a backup in an S3 is restored from it', async () => {
   const { accessKeyId, secretAccessKey } = s3.credentials;
   // Of the AWS SDK: this service keeps its uploaded files in a folder.
   const access = { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey };

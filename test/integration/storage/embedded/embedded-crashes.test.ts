@@ -28,7 +28,7 @@ test('a killed server is reported, and the next start recovers', async () => {
   await second.stop();
 });
 
-test('children of a killed server may still be busy', async () => {
+test('a start succeeds while children of a killed server are still busy', async () => {
   const first = await start();
   const busy = query(first.url, 'SELECT count(*) FROM generate_series(1, 10000000) AS n WHERE n % 7 = 0');
   const settled = Promise.allSettled([busy]);
@@ -55,7 +55,7 @@ test('a server whose parent was killed is adopted, and can be stopped', async ()
   expect(await isAlive(other.pid)).toBe(false);
 });
 
-test('the number in postmaster.pid may be that of an unrelated process', async () => {
+test('a start succeeds if postmaster.pid has the number of an unrelated process', async () => {
   const first = await start();
   const path = join(folder(), 'cluster', 'data', 'postmaster.pid');
   const text = await readFile(path, 'utf8');
@@ -68,7 +68,7 @@ test('the number in postmaster.pid may be that of an unrelated process', async (
   await second.stop();
 });
 
-test('a server that restarts its processes is kept', async () => {
+test('a server that restarts its processes stays in use', async () => {
   const server = await start();
   const victim = await connect(server.url);
   const [backend] = (await victim.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows;
@@ -85,7 +85,7 @@ test('a server that restarts its processes is kept', async () => {
   expect(await server.stop({ ifUnused: true })).toBe(true);
 });
 
-test('a server that still restarts its processes is stopped', async () => {
+test('a server can be stopped while it restarts its processes', async () => {
   const server = await start();
   const [backend] = await query(server.url, `SELECT pid FROM pg_stat_activity WHERE application_name = 'tablog lease'`);
   process.kill(backend!['pid'] as number, 'SIGKILL');
@@ -93,7 +93,7 @@ test('a server that still restarts its processes is stopped', async () => {
   expect(await isAlive(server.pid)).toBe(false);
 });
 
-test('what an interrupted first start left is removed', async () => {
+test('the files of an interrupted first start are removed', async () => {
   startsAnew();
   const gone = spawn('true');
   await once(gone, 'exit');

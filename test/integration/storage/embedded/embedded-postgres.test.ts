@@ -15,7 +15,7 @@ jest.setTimeout(limitMs(120_000));
 const { folder, outer, startsAnew, lines, start, startInAnotherProcess } = useEmbeddedFolder();
 
 describe('starting and stopping', () => {
-  test('the data outlive a stop, which leaves no process', async () => {
+  test('the data survive a stop, which leaves no process', async () => {
     const first = await start();
     expect(first.adopted).toBe(false);
     await query(first.url, 'CREATE TABLE kept AS SELECT 7 AS n');
@@ -30,7 +30,7 @@ describe('starting and stopping', () => {
     expect(lines().join('\n')).toContain('database system is shut down');
   });
 
-  test('it is durable, local, in C.UTF-8 and UTC; settings can be given', async () => {
+  test('the server is durable, local, in C.UTF-8 and UTC, and takes further settings', async () => {
     startsAnew();
     const server = await start({ work_mem: '5MB' });
     const shown = await query(
@@ -53,7 +53,7 @@ describe('starting and stopping', () => {
     await server.stop();
   });
 
-  test('only its password opens it, and only its owner reads that', async () => {
+  test('the server requires its password, which only its owner can read', async () => {
     startsAnew();
     const server = await start();
     expect((await stat(join(folder(), 'cluster', 'password'))).mode & 0o777).toBe(0o600);
@@ -64,7 +64,7 @@ describe('starting and stopping', () => {
     await server.stop();
   });
 
-  test('it runs below a folder that others cannot enter', async () => {
+  test('the server runs below a folder that others cannot enter', async () => {
     startsAnew();
     await chmod(outer(), 0o700);
     const server = await start();
@@ -90,7 +90,7 @@ describe('several processes', () => {
     },
   );
 
-  test('a server that others use is left running by those who ask', async () => {
+  test('a process that stops leaves the server running for the others', async () => {
     const service = await start();
     const commandLine = await start();
     expect(commandLine).toMatchObject({ adopted: true, pid: service.pid });
@@ -107,14 +107,14 @@ describe('several processes', () => {
     expect(await isAlive(service.pid)).toBe(false);
   });
 
-  test('when all leave at once, one of them stops the server', async () => {
+  test('if all processes stop at once, one of them stops the server', async () => {
     const users = [await start(), await start(), await start()];
     const stopped = await Promise.all(users.map((user) => user.stop({ ifUnused: true })));
     expect(stopped.filter(Boolean)).toHaveLength(1);
     expect(await isAlive(users[0]!.pid)).toBe(false);
   });
 
-  test('who comes while the server stops gets a running one', async () => {
+  test('a process that starts while the server stops gets a running one', async () => {
     for (let round = 0; round < 5; round += 1) {
       const leaving = await start();
       const [, coming] = await Promise.all([leaving.stop({ ifUnused: true }), start()]);

@@ -78,14 +78,14 @@ function receiveInProcess(
   ]);
 }
 
-test('a URL is under PUBLIC_URL, where there is one', async () => {
+test('a URL begins with PUBLIC_URL if that is set', async () => {
   const upload = newUpload();
   const published = await LocalFileStore.open({ folder, keys, publicUrl: 'https://tables.example.org/base/' });
   expect(await published.locate(upload, origin)).toMatch(`https://tables.example.org/base/uploads/${upload.uploadId}?`);
   expect(await store.locate(upload, origin)).toMatch(`${origin}/uploads/${upload.uploadId}?`);
 });
 
-test('more bytes than there may be are not taken in, and leave nothing', async () => {
+test('a file with too many bytes is refused, and leaves nothing', async () => {
   const upload = newUpload();
   await store.receive(upload.uploadId, chunksOf(Buffer.alloc(2500)), 2500);
   let taken = 0;
@@ -101,7 +101,7 @@ test('more bytes than there may be are not taken in, and leave nothing', async (
   expect(await store.seal(upload, newFileName())).toEqual({ size: 2500 });
 });
 
-test('a file is as old as its name, not as its bytes: they may have come long before they were sealed', async () => {
+test('the age of a file follows from its name: its bytes may have arrived long before it was sealed', async () => {
   const upload = newUpload();
   const name = newFileName();
   await store.receive(upload.uploadId, chunksOf(Buffer.from('old')), 10);
@@ -112,7 +112,7 @@ test('a file is as old as its name, not as its bytes: they may have come long be
   expect(await listAll(store)).toContainEqual({ kind: 'file', name });
 });
 
-test('on a full disk the store is away, what was there stays, and nothing is left behind', async () => {
+test('on a full disk the store is unavailable, existing files stay, and nothing is left behind', async () => {
   const upload = newUpload();
   await store.receive(upload.uploadId, chunksOf(Buffer.from('before')), 10);
   const full = receiveInProcess(upload.uploadId, 1_000_000, 'end', 16);
@@ -126,7 +126,7 @@ test('on a full disk the store is away, what was there stays, and nothing is lef
   expect(await store.seal(upload, newFileName())).toEqual({ size: 4096 });
 });
 
-test('a process that is killed while bytes come leaves nothing that has arrived, and what it leaves is found and removed', async () => {
+test('a process that is killed while bytes arrive leaves no file, and the rest is found and removed', async () => {
   const upload = newUpload();
   const child = receiveInProcess(upload.uploadId, 500_000, 'stall', 'unlimited');
   const closed = once(child, 'close');
@@ -143,7 +143,7 @@ test('a process that is killed while bytes come leaves nothing that has arrived,
   expect(await temporaries()).toEqual([]);
 });
 
-test("what is not the store's own is neither listed nor removed", async () => {
+test('files of other origin are neither listed nor removed', async () => {
   const stranger = join(folder, 'arrived', 'notes.txt');
   await writeFile(stranger, 'mine');
   await mkdir(join(folder, 'files', '00', 'sub'));
@@ -154,7 +154,7 @@ test("what is not the store's own is neither listed nor removed", async () => {
   await access(stranger);
 });
 
-test('files are told apart where upper and lower case are the same', async () => {
+test('files are different even if the file system ignores case', async () => {
   const upload = newUpload();
   await store.receive(upload.uploadId, chunksOf(Buffer.from('x')), 10);
   const names = ['A', 'a'].map((letter) => `${letter.repeat(21)}A`);
@@ -167,7 +167,7 @@ test('files are told apart where upper and lower case are the same', async () =>
   expect(await readWhole(store, names[1]!)).toBe('x');
 });
 
-test('a folder that is gone is a store that is away, not files that are gone', async () => {
+test('a missing folder means that the store is unavailable, not that its files are gone', async () => {
   const upload = newUpload();
   const elsewhere = `${folder}-elsewhere`;
   await rename(folder, elsewhere);
@@ -183,7 +183,7 @@ test('a folder that is gone is a store that is away, not files that are gone', a
   expect(await store.seal(upload, newFileName())).toEqual({ size: 1 });
 });
 
-test('the settings choose the folder, and one that cannot be is a problem of theirs', async () => {
+test('the settings choose the folder, and an unusable one is reported as their problem', async () => {
   const chosen = join(folder, 'chosen');
   await openFileStore(readConfig({ DATA_DIR: chosen }), keys);
   await access(join(chosen, 'files', 'arrived'));

@@ -70,7 +70,7 @@ describeFileStore(() => ({
 describe('a URL', () => {
   const bytes = Buffer.from('bytes');
 
-  test('takes bytes of the Content-Type that it was made for, and no others', async () => {
+  test('accepts only bytes of the Content-Type for which it was made', async () => {
     const upload = newUpload({ contentType: 'image/svg+xml; charset="utf-8"' });
     const url = await locate(upload);
     expect(await put(url, bytes, { 'content-type': 'text/html' })).toBe(403);
@@ -108,7 +108,7 @@ describe('a URL', () => {
     expect(await put(url.href, bytes, { 'content-type': upload.contentType })).toBe(403);
   });
 
-  test('takes none when its time is over', async () => {
+  test('accepts no bytes after its time', async () => {
     const upload = newUpload({ expiresAt: Date.now() });
     const url = await locate(upload);
     expect(new URL(url).searchParams.get('X-Amz-Expires')).toBe('1');
@@ -117,7 +117,7 @@ describe('a URL', () => {
     expect(await put(url, bytes, { 'content-type': upload.contentType })).toBe(403);
   });
 
-  test("is at the address where clients reach the S3, which is none of this service's", async () => {
+  test("has the address at which clients reach the S3, which is not this service's", async () => {
     const published = await open({ FILES_S3_PUBLIC_ENDPOINT: 'https://files.example.org' });
     const upload = newUpload();
     expect(await published.locate(upload, 'http://127.0.0.1:8080')).toMatch(
@@ -127,7 +127,7 @@ describe('a URL', () => {
   });
 });
 
-test("the bucket is nobody's to read without a key", async () => {
+test('the bucket cannot be read without a key', async () => {
   const upload = newUpload();
   const name = newFileName();
   await put(await locate(upload), Buffer.from('secret'), { 'content-type': upload.contentType });
@@ -135,7 +135,7 @@ test("the bucket is nobody's to read without a key", async () => {
   expect((await fetch(`${s3.endpoint}/${s3.bucket}/some/tablog/files/${name}`)).status).toBe(403);
 });
 
-test('what is larger than the upload may be is not copied', async () => {
+test('a file that is larger than the upload may be is not copied', async () => {
   const own = await open({ FILES_S3_PREFIX: 'large/' });
   const upload = newUpload({ sizeMax: 5 });
   const name = newFileName();
@@ -168,7 +168,7 @@ test("stores of other prefixes do not see each other's files", async () => {
   expect(await readWhole(store, name)).toBe('mine');
 });
 
-test('a list of more than the S3 gives at once is whole', async () => {
+test('a list that the S3 returns in several parts is complete', async () => {
   const own = await open({ FILES_S3_PREFIX: 'many/' });
   const upload = newUpload();
   await put(await own.locate(upload, ''), Buffer.from('x'), { 'content-type': upload.contentType });
@@ -192,12 +192,12 @@ describe('the start', () => {
     });
   });
 
-  test('without an S3 there may work later', async () => {
+  test('a start without a reachable S3 succeeds, and the store may work later', async () => {
     await expect(open({ FILES_S3_ENDPOINT: 'http://127.0.0.1:1' })).rejects.toThrow(StoreAway);
   });
 });
 
-test('while the S3 is away nothing is told to be gone, and it goes on when that is back', async () => {
+test('while the S3 cannot be reached no file counts as gone, and the store works again afterwards', async () => {
   const upload = newUpload();
   const name = newFileName();
   await put(await locate(upload), Buffer.from('kept'), { 'content-type': upload.contentType });

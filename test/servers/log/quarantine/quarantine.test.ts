@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import type { Decided } from '../../../../src/log/batch/decided.ts';
+import type { Decided } from '../../../../src/log/batch/batch.ts';
 import { PartitionProjection } from '../../../../src/log/kafka/partition-projection.ts';
 import { readProgressOf } from '../../../../src/log/progress/progress.store.ts';
 import { projectBatch } from '../../../../src/log/project-records.ts';

@@ -41,7 +41,7 @@ async function namesIn(path = file): Promise<string[]> {
     .map((line) => JSON.parse(line).name);
 }
 
-test('a line is in the file when it is written, behind what was there', async () => {
+test('a line is appended to the file when it is written', async () => {
   await writeFile(file, '{"name":"before"}\n');
   open().write({ ...entry('two\nlines'), address: undefined });
   const [, line, ...rest] = (await readFile(file, 'utf8')).split('\n');
@@ -56,12 +56,12 @@ test('a line is in the file when it is written, behind what was there', async ()
   expect(logged).toEqual([]);
 });
 
-test('only its owner reads a file that was made', async () => {
+test('only the owner can read a new file', async () => {
   open();
   expect((await stat(file)).mode & 0o777).toBe(0o600);
 });
 
-test('several write to one file', async () => {
+test('several processes write to one file', async () => {
   const [one, other] = [open(), open()];
   for (const name of ['a', 'b', 'c']) for (const audit of [one, other]) audit.write(entry(name));
   await appendFile(file, '{"name":"d"}\n');
@@ -83,7 +83,7 @@ test('after a rotation lines go to the new file', async () => {
   expect(logged).toEqual([]);
 });
 
-test('a line is in the log of the process while the file cannot be opened again', async () => {
+test('while the file cannot be opened again, lines go to the log of the process', async () => {
   const below = join(folder, 'below');
   await mkdir(below);
   const audit = open(join(below, 'audit.log'));
@@ -97,7 +97,7 @@ test('a line is in the log of the process while the file cannot be opened again'
   expect(await namesIn(join(below, 'audit.log'))).toEqual(['b']);
 });
 
-test('a line is in the log of the process while the disk is full', () => {
+test('while the disk is full, lines go to the log of the process', () => {
   const audit = open('/dev/full');
   audit.write(entry('a'));
   expect(logged).toMatchObject([
@@ -105,7 +105,7 @@ test('a line is in the log of the process while the disk is full', () => {
   ]);
 });
 
-test('without a file the lines are in the log of the process', () => {
+test('without a file, lines go to the log of the process', () => {
   openAuditLog(undefined, logger()).write(entry('a'));
   expect(logged).toMatchObject([{ level: 30, audit: entry('a') }]);
 });
@@ -113,7 +113,7 @@ test('without a file the lines are in the log of the process', () => {
 test.each([
   [null, 'done'],
   [new Error('no'), 'of Error'],
-])('an action has one line, whatever becomes of it: %s is %s', async (failure, result) => {
+])('an action has one line, whatever its result: %s is %s', async (failure, result) => {
   const audit = open();
   const recorded = recordAction(
     audit,

@@ -15,7 +15,7 @@ afterEach(() => refused.close());
 
 const line = { action: 'token.refused', result: 'request_error' };
 
-test('an address has one line, with its count and its last claim', () => {
+test('an address has one line, with its count and its last `X-Forwarded-For`', () => {
   for (const forwardedFor of ['10.0.0.1', undefined, '10.0.0.2, 10.0.0.3'])
     refused.add({ address: '192.0.2.1', forwardedFor });
   refused.add({ address: '192.0.2.2', forwardedFor: undefined });
@@ -29,7 +29,7 @@ test('an address has one line, with its count and its last claim', () => {
   ]);
 });
 
-test('what was written is counted no more', () => {
+test('counts that were written are not counted again', () => {
   refused.add({ address: 'a', forwardedFor: undefined });
   refused.flush();
   refused.flush();
@@ -60,14 +60,14 @@ test('lines are written once a minute', () => {
   }
 });
 
-test('a claim is cut', () => {
+test('a long `X-Forwarded-For` is cut', () => {
   refused.add({ address: 'a', forwardedFor: 'x'.repeat(10_000) });
   refused.add({ address: 'a', forwardedFor: 'y'.repeat(10_000) });
   refused.flush();
   expect(lines[0]!.forwardedFor).toBe('y'.repeat(256));
 });
 
-test('addresses without end share a line, and nothing is lost', () => {
+test('beyond the limit, addresses share a line, and no count is lost', () => {
   for (let address = 0; address < 5000; address += 1) {
     for (let times = 0; times < 2; times += 1) refused.add({ address: `a${address}`, forwardedFor: undefined });
   }

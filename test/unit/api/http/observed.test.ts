@@ -61,7 +61,7 @@ function addRoutes(app: App): void {
 const logged = { ...edgeConfig, LOG_REQUESTS: true, DRAIN_TIMEOUT_MS: 0 };
 
 describe('/metrics', () => {
-  test('needs no token, and is of the type that Prometheus reads', async () => {
+  test('needs no token, and has the media type that Prometheus reads', async () => {
     const { ask } = await observed();
     const response = await ask('/metrics', { headers: {} });
     expect([response.status, response.headers.get('content-type')]).toEqual([
@@ -83,7 +83,7 @@ describe('/metrics', () => {
     expect(sumOf(samples, durations, { method: 'DELETE', route: '/tables/:tableID', status: '204' })).toBe(1);
   });
 
-  test('does not grow with what clients make up', async () => {
+  test('does not grow with names that clients invent', async () => {
     const { ask, scrape } = await observed();
     const paths = ['/nothing', '/tables/a/rows/b/c', '/tables/%zz/rows/x', '/.env', '/tables/a'];
     for (const path of paths) await ask(path);
@@ -95,13 +95,13 @@ describe('/metrics', () => {
     expect(sumOf(samples, durations)).toBe(paths.length + 1);
   });
 
-  test('counts itself alone as under way when all else is answered', async () => {
+  test('counts only itself as in flight when all others are answered', async () => {
     const { ask, scrape } = await observed();
     for (const path of ['/nothing', '/tables/a/rows/b', '/unknown', '/tables/%zz']) await ask(path);
     expect(sumOf(await scrape(), 'tablog_http_requests_in_flight')).toBe(1);
   });
 
-  test('has requests whose client left', async () => {
+  test('counts requests whose client disconnected', async () => {
     const { app, port, lines, scrape } = await observed({ config: logged });
     const client = await RawClient.open(port);
     const requested = once(app.server, 'request');
@@ -122,7 +122,7 @@ describe('on a port of its own', () => {
     for (const close of closing.splice(0)) await close();
   });
 
-  test('there are the metrics and the probes, and nothing else', async () => {
+  test('serves the metrics and the probes, and nothing else', async () => {
     const metrics = new Metrics();
     metrics.log.tookOver();
     const ports: number[] = [];
@@ -146,7 +146,7 @@ describe('on a port of its own', () => {
 });
 
 describe('the log says of a request', () => {
-  test('who asked, and how long it took', async () => {
+  test('shows its team and its duration', async () => {
     const { ask, lines } = await observed({ config: logged });
     await ask('/tables/a/rows/b');
     await ask('/livez', { headers: {} });

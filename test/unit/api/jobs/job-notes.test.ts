@@ -34,7 +34,7 @@ function prepare() {
   return { notes, written, warnings, state };
 }
 
-test('together, before they are listed, and when it is closed', async () => {
+test('notes are stored together, before a list is read and when the store is closed', async () => {
   const { notes, written, warnings } = prepare();
   for (let n = 0; n < 2500; n += 1) notes.add(noteOf(n));
   expect(written).toEqual([]);
@@ -46,7 +46,7 @@ test('together, before they are listed, and when it is closed', async () => {
   expect([written, warnings]).toEqual([[1000, 1000, 500, 1], []]);
 });
 
-test('a moment later, by themselves', async () => {
+test('notes are stored a moment later without further calls', async () => {
   const { notes, written } = prepare();
   notes.add(noteOf(1));
   while (written.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -54,7 +54,7 @@ test('a moment later, by themselves', async () => {
   await notes.close();
 });
 
-test('again after a failure, as many as there is room for', async () => {
+test('notes are stored again after a failure, as many as there is room for', async () => {
   const { notes, written, warnings, state } = prepare();
   state.isAway = true;
   for (let n = 0; n < 12_000; n += 1) notes.add(noteOf(n));

@@ -56,7 +56,7 @@ async function send(response: ServerResponse, some: readonly Buffer[]): Promise<
   }
 }
 
-test('a slow reader gets all bytes as they were sent, also compressed', async () => {
+test('a slow reader gets all bytes unchanged, also compressed', async () => {
   await asking(
     async (response) => {
       response.writeHead(200, { 'Tablog-Version': '7' });
@@ -75,7 +75,7 @@ test('a slow reader gets all bytes as they were sent, also compressed', async ()
   );
 });
 
-test('what is read after the connection has ended is whole', async () => {
+test('bytes that are read after the connection has ended are complete', async () => {
   const ended = Promise.withResolvers<void>();
   await asking(
     async (response) => {
@@ -108,7 +108,7 @@ test('the request, and an answer that is an error', async () => {
   );
 });
 
-test('a file that breaks off is never taken for the whole, nor is an answer that never began', async () => {
+test('a file that breaks off, or never begins, is an error', async () => {
   await asking(
     async (response) => {
       response.writeHead(200);
@@ -139,7 +139,7 @@ test('a file that breaks off is never taken for the whole, nor is an answer that
   );
 });
 
-test('nothing is asked for a client that has gone before', async () => {
+test('the engine is not asked for a client that has disconnected before', async () => {
   let asked = 0;
   await asking(
     async (response) => {

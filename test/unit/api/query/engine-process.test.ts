@@ -9,7 +9,7 @@ import { pino } from 'pino';
 import { EngineProcess } from '../../../../src/api/query/engine-process.ts';
 import { findQueryProcess } from '../../../support/query-processes.ts';
 
-test('a process that starts has the priority of the service: queries wait for it', async () => {
+test('a process starts with the priority of the service, so queries wait for it', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'engine-process-'));
   // A Postgres that does not answer, so that the process stays where it is.
   const postgres = createServer();

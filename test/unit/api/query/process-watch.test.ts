@@ -44,7 +44,7 @@ function watch(
   });
 }
 
-test('one that takes more memory than it may', async () => {
+test('a process that takes too much memory is ended', async () => {
   const launched = await launch('setTimeout(() => { globalThis.taken = Buffer.alloc(400 * 2 ** 20, 1); }, 300);');
   // It does not answer while it fills the memory, which takes long on a busy machine.
   expect(await watch(launched, 300 * 2 ** 20, 60_000)).toMatch(
@@ -52,7 +52,7 @@ test('one that takes more memory than it may', async () => {
   );
 });
 
-test('one that hangs', async () => {
+test('a process that hangs is ended', async () => {
   const launched = await launch('');
   launched.child.kill('SIGSTOP');
   expect(await watch(launched, 2 ** 40, 500)).toBe('it does not answer');

@@ -23,7 +23,7 @@ async function atWork(turns: SqlTurns, teamId: string, processId: string): Promi
   return turn;
 }
 
-test('a team is convicted if the process crashes while only its SQL is at work', async () => {
+test('a team is convicted if the process crashes while only its SQL runs', async () => {
   const turns = new SqlTurns();
   const turn = await atWork(turns, 'a', 'p1');
   turns.ended({ id: 'p1', ...crash }, noTeams);
@@ -31,14 +31,14 @@ test('a team is convicted if the process crashes while only its SQL is at work',
   expect(turns.waitMs('a')).toBeGreaterThan(590_000);
 });
 
-test('if several queries of one team were at work, the team is known to be the cause, and no query is', async () => {
+test('if several queries of one team run during a crash, the team is convicted and no single query', async () => {
   const turns = new SqlTurns();
   const both = [await atWork(turns, 'a', 'p1'), await atWork(turns, 'a', 'p1')];
   turns.ended({ id: 'p1', ...crash }, noTeams);
   expect(both.map(({ verdict }) => verdict)).toEqual(['team_convicted', 'team_convicted']);
 });
 
-test('the SQL of suspects runs alone, and that of other teams waits, until one dies alone and the others are answered', async () => {
+test('the SQL of suspects runs alone, and other SQL waits, until one crashes alone and the others are answered', async () => {
   const turns = new SqlTurns();
   const [a, b] = [await atWork(turns, 'a', 'p1'), await atWork(turns, 'b', 'p1')];
   turns.ended({ id: 'p1', ...crash }, noTeams);
@@ -65,7 +65,7 @@ test('the SQL of suspects runs alone, and that of other teams waits, until one d
   expect(await entersNow(turns, turnOf('d'), never)).toBe(true);
 });
 
-test('when the process says whose SQL could not be interrupted, SQL of other teams is no suspect', async () => {
+test('if the process names the SQL that could not be interrupted, SQL of other teams is not suspected', async () => {
   const turns = new SqlTurns();
   const [a, b] = [await atWork(turns, 'a', 'p1'), await atWork(turns, 'b', 'p1')];
   turns.ended({ id: 'p1', ...crash }, new Set(['a']));
@@ -79,7 +79,7 @@ test('a process that ends without a crash, or without running SQL, makes no team
   expect([a.verdict, b.verdict, turns.waitMs('a')]).toEqual(['innocent', null, 0]);
 });
 
-test('a query that nobody waits for any more does not stop those behind it', async () => {
+test('a query that nobody waits for any more does not block the next ones', async () => {
   const turns = new SqlTurns();
   const [a, b] = [await atWork(turns, 'a', 'p1'), await atWork(turns, 'b', 'p1')];
   turns.ended({ id: 'p1', ...crash }, noTeams);

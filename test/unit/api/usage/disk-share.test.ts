@@ -55,7 +55,7 @@ const batchOf = (...operations: EventOf<'TableBatchRequested'>['operations']): E
   profile,
 });
 
-test('rows count with their text, not with their compressed record', () => {
+test('rows count by their text, not by their compressed record', () => {
   const block: EventData = { type: 'BlockReceived', teamId, bodyId: 'body', number: 0, segmentId: 'segment', profile };
   const opened: EventData = { type: 'BodyOpenRequested', teamId, bodyId: 'body', limits: { openMax: 1 } };
   expect(tableBytesOf(opened, 100)).toBe(100 + 1024);

@@ -30,7 +30,7 @@ function begin(): TeamActivity {
 const startsOf = (minutes: readonly ActiveMinute[]): number[] =>
   minutes.map(({ start }) => (start - startOf(began)) / minute);
 
-test('counts stand in the minute that they are of', () => {
+test('counts belong to their minute', () => {
   const activity = begin();
   activity.requestEnded('t', 200, socketOf(10, 100));
   activity.requestEnded('t', 404, socketOf(20, 200));
@@ -55,7 +55,7 @@ test('counts stand in the minute that they are of', () => {
   ]);
 });
 
-test('an hour is kept, and there is none from before the process', () => {
+test('counts are kept for an hour, and there are none from before the process', () => {
   const activity = begin();
   expect(startsOf(activity.minutesOf('t'))).toEqual([0]);
   for (let n = 0; n < 100; n += 1) {
@@ -69,7 +69,7 @@ test('an hour is kept, and there is none from before the process', () => {
   expect(activity.minutesOf('t').every(({ rowsRead }) => rowsRead === 0)).toBe(true);
 });
 
-test('bytes of a connection count once, those before a valid token to nobody', () => {
+test('bytes of a connection count once, and those before a valid token for no team', () => {
   const activity = begin();
   const socket = { bytesRead: 100, bytesWritten: 1000 };
   activity.requestEnded(null, 404, socket as Socket);
@@ -84,7 +84,7 @@ test('bytes of a connection count once, those before a valid token to nobody', (
   ]);
 });
 
-test('teams that were active last are kept', () => {
+test('the most recently active teams are kept', () => {
   const activity = begin();
   for (let n = 0; n < 1001; n += 1) activity.rowsRead(`team ${n}`, 1);
   expect([0, 1, 1000].map((n) => activity.minutesOf(`team ${n}`)[0]!.rowsRead)).toEqual([0, 1, 1]);

@@ -37,7 +37,7 @@ describe('where settings come from', () => {
     [{}, { TABLOG_URL: `${url}/environment`, TABLOG_TOKEN: 'environment' }, 'environment'],
     [{}, { TABLOG_URL: '', TABLOG_TOKEN: '' }, 'file'],
     [{ url: `${url}/flag`, token: 'flag' }, { TABLOG_URL: `${url}/environment`, TABLOG_TOKEN: 'environment' }, 'flag'],
-  ])('flags %j, environment %j: from the %s', async (flags, environment, source) => {
+  ])('flags %j and environment %j: the setting comes from the %s', async (flags, environment, source) => {
     await write({ url: `${url}/file`, token: 'file' });
     expect(await read(flags, environment)).toEqual({
       settings: { url: `${url}/${source}`, token: source },
@@ -45,7 +45,7 @@ describe('where settings come from', () => {
     });
   });
 
-  test('each of its own source', async () => {
+  test('each setting comes from its own source', async () => {
     await write({ token: 'file' });
     expect((await read({ url: 'http://127.0.0.1:8080//' })).settings).toEqual({
       url: 'http://127.0.0.1:8080',
@@ -62,7 +62,7 @@ describe('where settings come from', () => {
   });
 });
 
-describe('what is wrong is told at once, without what may be a secret', () => {
+describe('all problems are named at once, without possible secrets', () => {
   const noUrl = 'No server is set: give --url, set TABLOG_URL, or put "url" into FILE.';
   const noToken = 'No token is set: give --token, set TABLOG_TOKEN, or put "token" into FILE.';
   const badUrl = 'must be a URL that begins with http:// or https:// and has no user, query or fragment';
@@ -83,13 +83,13 @@ describe('what is wrong is told at once, without what may be a secret', () => {
   });
 });
 
-describe('a file with a token that others can read is warned about', () => {
+describe('the command warns of a file with a token that others can read', () => {
   test.each([
     [0o600, { url, token: 't' }, false],
     [0o640, { url, token: 't' }, true],
     [0o604, { url, token: 't' }, true],
     [0o644, { url }, false],
-  ])('a file of mode %o that holds %j is warned about: %j', async (mode, content, isWarned) => {
+  ])('the command warns of a file of mode %o that holds %j: %j', async (mode, content, isWarned) => {
     await write(content);
     await chmod(file, mode);
     const { warning } = await read({ token: 't' });

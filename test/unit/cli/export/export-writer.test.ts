@@ -60,7 +60,7 @@ describe('CSV and TSV', () => {
     expect(written(format, pages, options)).toBe(text);
   });
 
-  test('a column that the header does not have is an error', () => {
+  test('a column that the header lacks is an error', () => {
     expect(() => written('csv', [page('{"a":1,"c":2}')])).toThrow('columns of the table changed while it was read');
   });
 

@@ -41,12 +41,12 @@ test.each<readonly [Error, string]>([
   expect([told instanceof UserError, (told as Error).message]).toEqual([true, message]);
 });
 
-test('what needs no words of the import stays as it is', () => {
+test('an error that needs no rewording stays unchanged', () => {
   for (const error of [refused, new Unreachable('http://127.0.0.1', new Error('no')), new RangeError('a bug')])
     expect(importFailure(error, 'a.csv')).toBe(error);
 });
 
-test('a recognised delimiter', () => {
+test('a detected delimiter is described', () => {
   expect(describeDelimiter(';')).toBe(
     'The file seems to have semicolons between its cells. If that is wrong, give --delimiter.',
   );
@@ -87,5 +87,5 @@ test.each<[TextColumn, string, string]>([
   expect([describeText(column), describeType({ id: column.id, type: 'string' }, column)]).toEqual([text, type]);
 });
 
-test('a column that is as it should be', () =>
+test('a column with the expected type is not described', () =>
   expect(describeType({ id: 'a', type: 'array<number>' }, undefined)).toBe('a: array<number>'));

@@ -69,7 +69,7 @@ test.each<[Partial<FormFlags>, object]>([
   expect(JSON.stringify(formOfFlags({ header: true, ...flags }, ','))).toBe(JSON.stringify(form));
 });
 
-test('flags that are the same mark are refused', () => {
+test('flags with the same mark are refused', () => {
   expect(() => formOfFlags({ header: true, quote: '|' }, '|')).toThrow(
     new UserError('--quote: it must not be the delimiter too.'),
   );

@@ -39,7 +39,7 @@ test.each<readonly [string, Uint8Array, Compression | null, string]>([
   expect(await read(content, compression)).toBe(text);
 });
 
-describe('what is not whole is refused, and never taken for less', () => {
+describe('an incomplete file is refused, and never read as a shorter one', () => {
   test.each<readonly [string, Uint8Array, Compression, string]>([
     ['gzip cut short', gzipSync(long).subarray(0, -9), 'gzip', 'the gzip data ends too soon'],
     ['zstd cut short', zstdCompressSync(long).subarray(0, -9), 'zstd', 'the zstd data ends too soon'],
@@ -61,7 +61,7 @@ describe('what is not whole is refused, and never taken for less', () => {
     await expect(read(content, compression)).rejects.toThrow(message);
   });
 
-  test('what cannot be opened', async () => {
+  test('a file that cannot be opened is refused', async () => {
     await expect(openSource(join(folder, 'nowhere'), null)).rejects.toThrow(/nowhere cannot be read: ENOENT/);
     await expect(openSource(folder, null)).rejects.toThrow(`${folder} is a folder.`);
   });

@@ -39,7 +39,7 @@ test('a filter is JSON', () => {
 });
 
 describe('the body', () => {
-  test('has what was asked for, and nothing else', () => {
+  test('has the requested members, and no others', () => {
     const flags = { filter: { and: [] }, sort: ['-a'], fields: ['a'], count: true };
     expect(JSON.parse(JSON.stringify(bodyOf(flags)))).toEqual({
       filter: { and: [] },
@@ -50,7 +50,7 @@ describe('the body', () => {
     expect(JSON.stringify(bodyOf({}))).toBe('{}');
   });
 
-  test('columns of groups are named as the service names them', () => {
+  test('columns of groups have the names that the service gives them', () => {
     const aggregate = aggregateFunctions.map((op) => ({ op, column: 'n' }));
     const flags = { groupBy: ['a', 'b'], aggregate: [{ op: 'count' }, ...aggregate] };
     const asked = readRowsQuery(JSON.parse(JSON.stringify(bodyOf(flags))));

@@ -37,7 +37,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test('it needs nothing besides itself, and little of the service', () => {
+test('the bundle needs no other files, and little code of the service', () => {
   expect(Object.values(built.metafile.outputs).flatMap(({ imports }) => imports)).toEqual([]);
   const folders = new Set(
     Object.keys(built.metafile.inputs).map(

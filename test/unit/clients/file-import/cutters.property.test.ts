@@ -84,7 +84,7 @@ describe('CSV', () => {
     );
   });
 
-  test('a file with a mistake is refused for the row for which the service would refuse the whole', () => {
+  test('a file with a mistake is refused for the same row as by the service', () => {
     const mistaken = csv.chain((text) => withMistakes(text));
     fc.assert(
       fc.property(mistaken, limits, (text, limits) => {
@@ -117,7 +117,7 @@ describe('CSV', () => {
   });
 });
 
-test('in any dialect the chunks hold the rows of the file, or the service refuses the row that it would refuse of the whole', () => {
+test('in any dialect the chunks hold the rows of the file, or are refused for the same row as the whole file', () => {
   const counts = { accepted: 0, refused: 0 };
   const ends = fc.constantFrom('', '\u001a');
   fc.assert(
@@ -171,7 +171,7 @@ describe('JSON', () => {
     );
   });
 
-  test('the chunks of lines hold them as they are, and know which they are', () => {
+  test('the chunks of lines hold the lines unchanged, with their numbers', () => {
     const file = fc.tuple(arbitraryRows, fc.array(fc.nat({ max: 2 }), { maxLength: 12 })).map(([entries, blanks]) => {
       return {
         texts: entries.map(rowText),

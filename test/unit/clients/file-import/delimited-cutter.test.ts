@@ -24,12 +24,12 @@ describe('CSV is cut into chunks with its header', () => {
     expect(linesOf(chunks)).toEqual(lines);
   });
 
-  test('by their bytes too, and no row is too large for a chunk of its own', () => {
+  test('chunks are also cut by their bytes, and no row is too large for a chunk of its own', () => {
     const chunks = cutPieces('csv', [`a\n1\n${'x'.repeat(50)}\n2\n3\n`], { rows: 100, bytes: 20 });
     expect(chunks.map(({ rows }) => rows)).toEqual([1, 1, 2]);
   });
 
-  test('lines are remembered for each row only where rows take more than one', () => {
+  test('lines are stored for each row only if a row takes more than one', () => {
     const chunks = cutPieces('csv', ['a\n1\n2\n"x\ny"\n3\n'], two);
     expect(chunks.map(({ lines }) => lines)).toEqual([
       { first: 2, each: null },
@@ -38,7 +38,7 @@ describe('CSV is cut into chunks with its header', () => {
   });
 });
 
-describe('delimiters that are recognised go with the chunks, which are as the file is', () => {
+describe('detected delimiters go with the chunks, whose bytes are those of the file', () => {
   test.each<readonly [string, string, string | null]>([
     ['semicolons', 'a;b\r\n1,5;x\r\n;\r\n', ';'],
     ['bars', 'a|b\n"x|y"|"z ""q"""\n', '|'],
@@ -63,7 +63,7 @@ describe('delimiters that are recognised go with the chunks, which are as the fi
     expect([cutter.form, told]).toEqual(recognised === null ? [{}, []] : [{ delimiter: recognised }, [recognised]]);
   });
 
-  test('they are recognised alike however the bytes come', () => {
+  test('they are detected alike, in whatever pieces the bytes arrive', () => {
     const text = `a,b;c,d\n${'1;2\n'.repeat(30_000)}`;
     for (const pieces of [[Buffer.from(text)], chunksOf(Buffer.from(text), [1, 10, 70_000])]) {
       const cutter = cutterFor('csv');
@@ -74,7 +74,7 @@ describe('delimiters that are recognised go with the chunks, which are as the fi
   });
 });
 
-describe('forms that were said, and those that are read without being asked', () => {
+describe('stated forms, and forms that are always recognized', () => {
   test.each<readonly [string, string, DelimitedForm, readonly string[], readonly number[], DelimitedForm]>([
     ['a delimiter', 'a;b,c\n1;2,3\n', { delimiter: ',' }, ['a;b,c\n1;2,3\n'], [2], { delimiter: ',' }],
     [
@@ -155,14 +155,14 @@ describe('forms that were said, and those that are read without being asked', ()
     }
   });
 
-  test('marks that cannot be beside each other are refused', () => {
+  test('marks that contradict each other are refused', () => {
     expect(mistakeOf(() => cutPieces('csv', ['a\n'], undefined, { form: { quote: ',' } }))).toEqual([
       null,
       'quote: must not be the delimiter too',
     ]);
   });
 
-  test('what the names in the header mean goes with the chunks', () => {
+  test('the meaning of the names in the header goes with the chunks', () => {
     const cutter = cutterFor('csv', { columnsOf: (names) => ({ [names[1]!]: 'b' }) });
     expect([...cutter.push(Buffer.from('a, "Full name"\n1,2\n')), ...cutter.end()].map(bodyOf)).toEqual([
       'a, "Full name"\n1,2\n',
@@ -171,11 +171,11 @@ describe('forms that were said, and those that are read without being asked', ()
   });
 });
 
-test('TSV: commas are nothing special', () => {
+test('commas in TSV are text', () => {
   expect(cutPieces('tsv', ['a\tb\n1,2\t"x\ty"\n']).map(bodyOf)).toEqual(['a\tb\n1,2\t"x\ty"\n']);
 });
 
-describe('what cannot be cut is refused with its line', () => {
+describe('a file that cannot be cut is refused with its line', () => {
   const long = 'x'.repeat(524_289);
   test.each<readonly [string, string | Uint8Array, readonly [number, string]]>([
     ['nothing', '', [1, 'the file has no header: its first line must name the columns']],

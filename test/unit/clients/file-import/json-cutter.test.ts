@@ -39,7 +39,7 @@ describe('NDJSON is cut into arrays', () => {
   });
 });
 
-describe('NDJSON is recognised by its content, whatever its name says', () => {
+describe('NDJSON is recognized by its content, whatever its name', () => {
   test.each([
     ['lines', '{"a":1}\n{"a":2}\n', ['[{"a":1},{"a":2}]'], [1, 2]],
     ['objects of several lines', '\n{"a":\n1}\n\n{"a":2}', ['[{"a":\n1},{"a":2}]'], [2, 5]],
@@ -50,7 +50,7 @@ describe('NDJSON is recognised by its content, whatever its name says', () => {
       [1, 2],
     ],
     ['with braces in texts', '{"a":"}{"}\n{"a":"\\"}"}', ['[{"a":"}{"},{"a":"\\"}"}]'], [1, 2]],
-  ])('NDJSON is recognised by its content: %s', (_what, text, bodies, lines) => {
+  ])('NDJSON is recognized by its content: %s', (_what, text, bodies, lines) => {
     for (const pieces of [[text], Array.from(text, (character) => character)]) {
       const chunks = cutPieces('json', pieces, two);
       expect(chunks.map(bodyOf)).toEqual(bodies);
@@ -58,11 +58,11 @@ describe('NDJSON is recognised by its content, whatever its name says', () => {
     }
   });
 
-  test('an array is one, though its name says NDJSON', () => {
+  test('an array is read as one, even if the name says NDJSON', () => {
     expect(cutPieces('ndjson', ['[{"a":1},\n{"a":2}]']).map(bodyOf)).toEqual(['[{"a":1},{"a":2}]']);
   });
 
-  test('what its name says is one row is one', () => {
+  test('a file whose name says NDJSON may be a single row', () => {
     expect(cutPieces('ndjson', ['{"data":[{"a":1}]}']).map(bodyOf)).toEqual(['[{"data":[{"a":1}]}]']);
   });
 });
@@ -116,7 +116,7 @@ describe('rows are found in an object', () => {
   });
 });
 
-test('chunks are bounded by their bytes too', () => {
+test('chunks are also bounded by their bytes', () => {
   const chunks = cutPieces('ndjson', [`{"a":1}\n{"a":"${'x'.repeat(50)}"}\n{"a":2}\n{"a":3}`], {
     rows: 100,
     bytes: 20,
@@ -124,7 +124,7 @@ test('chunks are bounded by their bytes too', () => {
   expect(chunks.map(({ rows }) => rows)).toEqual([1, 1, 2]);
 });
 
-describe('what is malformed is refused with its line', () => {
+describe('a malformed file is refused with its line', () => {
   test.each<readonly ['json' | 'ndjson', string | Uint8Array, readonly [number, string]]>([
     ['json', '', [1, 'the file contains no array of objects']],
     ['json', '7', [1, 'the file must be an array of objects']],

@@ -183,7 +183,7 @@ describe('columns, types and rows', () => {
     expect(await previewOf(format, content, options)).toMatchObject(expected);
   });
 
-  test('columns without a name have one in the preview, with a note', async () => {
+  test('columns without a name get one in the preview, with a note', async () => {
     const file = ',a,\n1,x,\n';
     expect(await previewOf('csv', file)).toMatchObject({
       columns: [{ id: 'column_1' }, { id: 'a' }],
@@ -223,7 +223,7 @@ describe('columns, types and rows', () => {
   });
 });
 
-describe('mistakes have their line', () => {
+describe('a mistake has its line', () => {
   test.each<readonly [string, Format, string | Uint8Array<ArrayBuffer>, readonly [number | null, string]]>([
     ['a quote', 'csv', 'a,b\n1,2\n3,x"y"\n', [3, 'b: "x\\"" has a quote in it, but does not begin with one']],
     [
@@ -256,20 +256,20 @@ describe('mistakes have their line', () => {
     expect(await mistakeOf(format, content)).toEqual(mistake);
   });
 
-  test('an integer that a double cannot hold is none: its column is of texts', async () => {
+  test('an integer that a double cannot hold is no mistake: its column is text', async () => {
     expect(await previewOf('ndjson', '{"a":1}\n{"a":12345678901234567891}\n')).toMatchObject({
       columns: [{ id: 'a', type: 'string' }],
       rows: [['1'], ['12345678901234567891']],
     });
   });
 
-  test('what is dropped is none', async () => {
+  test('a dropped cell is no mistake', async () => {
     expect(await previewOf('csv', 'a\n1\n\0\n', { onSchemaError: 'dropColumns' })).toMatchObject({
       rows: [['1'], [null]],
     });
   });
 
-  test('what is not gzip, or cut short, or Zstandard', async () => {
+  test('a file that is no gzip, is truncated, or is Zstandard is refused', async () => {
     const whole = new Uint8Array(gzipSync('a\n1\n'));
     for (const content of ['a\n1\n', whole.slice(0, -3)])
       expect((await mistakeOf('csv', content, {}, 'a.csv.gz'))[1]).toMatch(/^this is not valid gzip data/);
@@ -280,7 +280,7 @@ describe('mistakes have their line', () => {
   });
 });
 
-test('who stops it gets the reason', async () => {
+test('a caller that stops it gets the reason', async () => {
   const stopping = new AbortController();
   stopping.abort(new Error('stopped'));
   for (const name of ['a.csv', 'a.csv.gz'])

@@ -16,7 +16,7 @@ const read = (format: Format, content: string, form: DelimitedForm = {}): Promis
     onRecognised: () => undefined,
   });
 
-test('cells beyond the first chunk are counted, and their lines are those of the file', async () => {
+test('cells after the first chunk are counted, with the lines of the file', async () => {
   const rows = Array.from({ length: 2_500 }, (_, row) => `${row},"a\nb",${row % 2 === 0}\n`).join('');
   const { columns, texts, rows: count } = await read('csv', `n,text,b\n${rows}NA,x,true\nx,y,false\n1,z,NA\n-,,\n`);
   expect([columns, count]).toEqual([
@@ -53,7 +53,7 @@ test('cells beyond the first chunk are counted, and their lines are those of the
   ]);
 });
 
-test('what is said of a file counts, also the types of columns', async () => {
+test('the stated form of a file applies, also its types of columns', async () => {
   const file = 'zip;n;d\n8001;1.234,5;1.2.2024\n8002;NA;NA\n';
   expect(
     await read('csv', file, { decimal: ',', null: ['NA'], dateFormat: 'd.m.y', types: { zip: 'string' } }),
@@ -70,7 +70,7 @@ test('what is said of a file counts, also the types of columns', async () => {
   );
 });
 
-test('the types of JSON are known without reading on', async () => {
+test('the types of JSON are known without reading the file again', async () => {
   expect(await read('ndjson', '{"a":1}\n{"a":"NA"}\n')).toEqual({
     columns: [{ id: 'a', type: 'string' }],
     texts: [],

@@ -31,7 +31,7 @@ test.each<readonly [string, Uint8Array, string, string]>([
   for (const pieceBytes of [1, 3, Infinity]) expect(await textOf(content, encoding, 'file.csv', pieceBytes)).toBe(text);
 });
 
-describe('what is no text is refused with what to do', () => {
+describe('a file that is no text is refused, with what to do', () => {
   const [ole, zip] = [bytes('d0cf11e0a1b11ae1 0000'), Buffer.from('PK\x03\x04....')];
 
   test.each<readonly [string, Uint8Array, string, string]>([
@@ -54,11 +54,11 @@ describe('what is no text is refused with what to do', () => {
     });
   });
 
-  test.each(['book.xlsb', 'BOOK.XLS', 'a/b.xls'])('%s is refused by its name', (file) => {
+  test.each(['book.xlsb', 'BOOK.XLS', 'a/b.xls'])('the name %s is refused', (file) => {
     expect(() => refuseWorkbookName(file)).toThrow('this is an old Excel workbook');
   });
 
-  test.each(['book.csv', 'xls', 'book.xls.csv', 'book.xlsx', 'book.xlsm'])('%s is not', (file) => {
+  test.each(['book.csv', 'xls', 'book.xls.csv', 'book.xlsx', 'book.xlsm'])('the name %s is not refused', (file) => {
     expect(() => refuseWorkbookName(file)).not.toThrow();
   });
 });

@@ -24,7 +24,7 @@ function find(
 const inferred = (id: string, type: ColumnType): ExpectedColumn => ({ id, type, isOfTable: false });
 const numbers = Array.from({ length: 2_500 }, (_, row) => `${row},2024-01-01\n`).join('');
 
-test('counts the cells that do not fit, and finds the line of the first, also beyond the first chunk', async () => {
+test('counts the cells that do not fit, and finds the line of the first one, also after the first chunk', async () => {
   expect(
     await find(
       'csv',
@@ -54,7 +54,7 @@ test('counts the cells that do not fit, and finds the line of the first, also be
   ]);
 });
 
-test('numbers that the service infers as text do not fit a new column of numbers, and do fit one of the table', async () => {
+test('numbers that the service infers as text do not fit a new column of numbers, but fit a column of the table', async () => {
   const file = 'n\n1\n1234567890123456\n';
   expect(await find('csv', file, [inferred('n', 'number')], { n: 'string' })).toMatchObject([
     { cells: 1, first: { line: 3, text: '1234567890123456' } },
@@ -62,7 +62,7 @@ test('numbers that the service infers as text do not fit a new column of numbers
   expect(await find('csv', file, [{ id: 'n', type: 'number', isOfTable: true }], { n: 'string' })).toEqual([]);
 });
 
-test('JSON of other kinds, and long texts', async () => {
+test('finds JSON of other kinds, and long texts', async () => {
   const file = `{"n":1,"s":[1]}\n{"n":{"a":1},"s":[]}\n{"n":"${'x'.repeat(100)}","s":["a"]}\n`;
   expect(
     await find('ndjson', file, [inferred('n', 'number'), inferred('s', 'array<number>')], {
@@ -94,7 +94,7 @@ test('JSON of other kinds, and long texts', async () => {
   ]);
 });
 
-test('columns with the expected type, columns that are gone, and those that others have changed', async () => {
+test('leaves out columns with the expected type, missing columns, and those that others have changed', async () => {
   expect(
     await find('csv', 'a,b,c\n1,x,1\n', [inferred('a', 'number'), inferred('b', 'number'), inferred('c', 'number')], {
       a: 'number',
@@ -103,7 +103,7 @@ test('columns with the expected type, columns that are gone, and those that othe
   ).toEqual([]);
 });
 
-test('the first three cells, and what would help', async () => {
+test('returns the first three cells, and what would help', async () => {
   const file = `n\n${'1\n'.repeat(9)}NA\n-\nx\ny\n`;
   expect(await find('csv', file, [inferred('n', 'number')], { n: 'string' })).toEqual([
     {

@@ -91,7 +91,7 @@ function archiveOf(parts: number, name: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.concat([head, ...Array.from({ length: parts }, () => entry), end]));
 }
 
-test('a sheet has the values that were saved, and the numbers of its rows', async () => {
+test('a sheet yields the values that were saved, and the numbers of its rows', async () => {
   const people = await fixture('people.xlsx');
   const rows = [
     'id,name,born,seen,at,spent,score,ok,sum,error,big\n',
@@ -115,7 +115,7 @@ test('a sheet has the values that were saved, and the numbers of its rows', asyn
   expect((await read(await fixture('since-1904.xlsx'))).text).toBe('day\n2024-02-29\n');
 });
 
-test('cells of every kind', async () => {
+test('cells of every kind are read', async () => {
   const book = await workbookOf(
     `
     <row><c t="inlineStr"><is><t>a</t></is></c><c t="s"><v>0</v></c><c/></row>
@@ -133,7 +133,7 @@ test('cells of every kind', async () => {
   });
 });
 
-test('values that are empty, or are written in odd ways', async () => {
+test('empty values and unusual spellings are read', async () => {
   const book = await workbookOf(
     `
     <row><c t="inlineStr"><is><t>a</t></is></c><c t="inlineStr"><is><t>b</t></is></c><c t="inlineStr"><is><t>c</t></is></c></row>
@@ -147,7 +147,7 @@ test('values that are empty, or are written in odd ways', async () => {
   expect((await read(book)).text).toBe('a,b,c\n7,true,shared\n150,false,\n"no type","as value",\n');
 });
 
-test('names of parts may have characters as they are, or as %20', async () => {
+test('names of parts may have escaped characters, such as %20', async () => {
   const sheet = `${declaration}<worksheet><sheetData><row><c><v>1</v></c></row></sheetData></worksheet>`;
   for (const [target, part] of [
     ['worksheets/sheet%201.xml', 'xl/worksheets/sheet 1.xml'],
@@ -159,7 +159,7 @@ test('names of parts may have characters as they are, or as %20', async () => {
   }
 });
 
-test('relations that lead nowhere matter only to who wants what is there', async () => {
+test('relations to missing parts are an error only if the part is needed', async () => {
   const parts = {
     'xl/workbook.xml': `${declaration}<workbook><sheets>${['One', 'Lost', 'Away'].map((name, at) => `<sheet name="${name}" id="s${at + 1}"/>`).join('')}</sheets></workbook>`,
     'xl/_rels/workbook.xml.rels': relations(
@@ -185,7 +185,7 @@ test('a workbook with very many sheets names some of them', async () => {
   ]);
 });
 
-test('texts that mean an empty cell are empty, whatever is in them', async () => {
+test('texts that mean an empty cell are empty, whatever characters they have', async () => {
   const book = await workbookOf(
     '<row><c t="inlineStr"><is><t>NA</t></is></c><c t="inlineStr"><is><t>b</t></is></c></row><row><c t="inlineStr"><is><t>not known</t></is></c><c t="inlineStr"><is><t>NA</t></is></c></row>',
   );
@@ -196,7 +196,7 @@ test('texts that mean an empty cell are empty, whatever is in them', async () =>
   expect(chunks.map(({ body }) => body.toString())).toEqual(['NA,b\n,\n']);
 });
 
-test('formats of conditions are none of cells', async () => {
+test('conditional formats do not apply to cells', async () => {
   const styles = `${declaration}<styleSheet><cellXfs><xf numFmtId="0"/></cellXfs><dxfs><dxf><numFmt numFmtId="0" formatCode="yyyy"/></dxf></dxfs></styleSheet>`;
   const book = await workbookOf(
     '<row><c t="inlineStr"><is><t>n</t></is></c></row><row><c s="0"><v>1234</v></c></row>',
@@ -213,7 +213,7 @@ test('formats of conditions are none of cells', async () => {
   expect((await read(book)).text).toBe('n\n1234\n');
 });
 
-describe('what is wrong is refused', () => {
+describe('an invalid workbook', () => {
   const one = '<row><c t="inlineStr"><is><t>a</t></is></c></row>';
   const bytes = async (book: Promise<Blob>): Promise<Uint8Array<ArrayBuffer>> =>
     new Uint8Array(await (await book).arrayBuffer());
@@ -353,7 +353,7 @@ describe('what is wrong is refused', () => {
     await expect(read(await book())).rejects.toMatchObject({ line, reason: expect.stringContaining(reason) });
   });
 
-  test('a part that is hundreds of times as large when it is unpacked', async () => {
+  test('is refused if a part grows hundreds of times when it is unpacked', async () => {
     const writer = new ZipWriter(new BlobWriter(), { useWebWorkers: false });
     const zeros = new Uint8Array(2 ** 20);
     let left = 66;
@@ -369,7 +369,7 @@ describe('what is wrong is refused', () => {
     await archive.close();
   });
 
-  test('a long cell, unless the service is to drop it', async () => {
+  test('is refused for a long cell, unless the service drops it', async () => {
     const book = await workbookOf(`${one}<row><c t="inlineStr"><is><t>${'x'.repeat(300_000)}</t></is></c></row>`);
     const cut = (refusesLongCells: boolean) =>
       Array.fromAsync(
@@ -385,7 +385,7 @@ describe('what is wrong is refused', () => {
     expect((await cut(false)).map(({ rows }) => rows)).toEqual([1]);
   });
 
-  test('who stops it gets the reason', async () => {
+  test('gives a caller that stops it the reason', async () => {
     const stopping = new AbortController();
     const chunks = new WorkbookCutter({ sheet: null, limits: { rows: 1, bytes: 1 } }).cut(
       sourceOfBlob(new File([await fixture('people.xlsx')], 'people.xlsx')),

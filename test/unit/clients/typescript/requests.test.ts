@@ -89,7 +89,7 @@ test.each<readonly [string, readonly Answer[], readonly string[]]>([
   expect(retries).toEqual(told);
 });
 
-test('after one answer, connections that break are tried again, also in the middle of an answer', async () => {
+test('after one answer, broken connections are tried again, also in the middle of an answer', async () => {
   answers = [good, broken, half, broken, good];
   await get();
   expect(await get()).toEqual({ data: 7 });
@@ -140,7 +140,7 @@ test('a write whose first try is turned away is refused at once', async () => {
   expect(asked).toBe(1);
 });
 
-test('a write that is turned away after a try without an answer is tried until the outcome of that try is known', async () => {
+test('a write that is turned away after an unanswered try is repeated until the outcome of that try is known', async () => {
   answers = [good, broken, turnedAway, turnedAway, refusal(404, 'table_not_found')];
   await get();
   expect(await write().catch(describeServerError)).toBe('table_not_found: said');
@@ -158,13 +158,13 @@ test('a key that the caller made may have been sent before', async () => {
   expect(asked).toBe(2);
 });
 
-test('a server that was never there is not waited for', async () => {
+test('a server that never answered is not retried', async () => {
   answers = [broken];
   await expect(get()).rejects.toThrow(Unreachable);
   expect(asked).toBe(1);
 });
 
-test('who stops it while it waits for a limit gets the reason', async () => {
+test('a caller that stops it during a rate limit gets the reason', async () => {
   answers = [
     (response) => {
       refusal(429, 'rate_limited', { 'retry-after': '99999999999' })(response);
@@ -175,14 +175,14 @@ test('who stops it while it waits for a limit gets the reason', async () => {
   expect(asked).toBe(1);
 });
 
-test('who stops it gets the reason', async () => {
+test('a caller that stops it gets the reason', async () => {
   answers = [() => stopping.abort(new Error('stopped'))];
   await expect(get()).rejects.toThrow('stopped');
   await expect(get()).rejects.toThrow('stopped');
   expect(asked).toBe(1);
 });
 
-test('a chunk that is on its way arrives, and its stash is deleted after it, when it is stopped', async () => {
+test('if a caller stops it, a chunk in transit still arrives, and its stash is deleted afterwards', async () => {
   const done: string[] = [];
   answers = [
     (response) => {
@@ -204,7 +204,7 @@ test('a chunk that is on its way arrives, and its stash is deleted after it, whe
 });
 
 test.each(['table 2', '01890000-0000-7000-8000-000000000002'])(
-  'a table is looked for on every page: %s',
+  'a table is searched on every page: %s',
   async (idOrName) => {
     const tables = [0, 1, 2].map((at) => ({ id: `01890000-0000-7000-8000-00000000000${at}`, name: `table ${at}` }));
     answers = [
@@ -218,7 +218,7 @@ test.each(['table 2', '01890000-0000-7000-8000-000000000002'])(
 );
 
 test.each([NaN, Infinity, -Infinity])(
-  '%s in a row is thrown, and nothing is sent: JSON would make it null, which empties the cell',
+  '%s in a row throws, and nothing is sent, because JSON would turn it into null and empty the cell',
   async (number) => {
     answers = [good];
     const rows = [
@@ -233,7 +233,7 @@ test.each([NaN, Infinity, -Infinity])(
   },
 );
 
-test('answers are read as the user of the client says', async () => {
+test('answers are parsed with the function that the program passes', async () => {
   const text = '{"data":[{"id":"t","n":4.20}]}';
   answers = [
     (response) => response.setHeader('content-type', 'application/json').end(text),

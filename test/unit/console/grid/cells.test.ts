@@ -1,11 +1,12 @@
 /** Cells of the console as text, as links, and in blocks and charts. */
 import { expect, test } from '@jest/globals';
 import { cellOfText, isSameCell, linkOf, textOfCell } from '../../../../console/src/grid/cell-text.ts';
+import type { ColumnType, ScalarKind } from '../../../../src/language/values/column-type.ts';
 import { blockBetween, isWithin } from '../../../../console/src/grid/range.ts';
 import { numberOf, parseJson } from '../../../../console/src/ui/json-tokens.ts';
 import { chartOf } from '../../../../console/src/query/chart-data.ts';
 
-test.each<[type: string, text: string, value: unknown]>([
+test.each<[type: ColumnType, text: string, value: unknown]>([
   ['string', '', null],
   ['string', ' 7 ', ' 7 '],
   ['number', '1 000.5', 1000.5],
@@ -27,7 +28,7 @@ test('numbers in a list of texts keep their digits', () => {
   expect(cellOfText('array<string>', '["a", 4.20, 9007199254740993]')).toEqual(['a', '4.20', '9007199254740993']);
 });
 
-test('numbers are shown as they are written, and are sent so', () => {
+test('numbers are shown and sent with their digits', () => {
   const text =
     '{"data":[{"a":4.20,"b":0.1234567890123456789,"c":1e3,"d":-0,"e":0.0000001,"f":1000000000000000000000,"g":[1.50,{"x":2.0}],"h":7,"i":"4.20"}]}';
   const { data } = parseJson(text) as { data: readonly Record<string, unknown>[] };
@@ -52,7 +53,7 @@ test('numbers are shown as they are written, and are sent so', () => {
   );
 });
 
-test.each([
+test.each<[type: ColumnType, text: string, message: string]>([
   ['number', 'many', 'many is not a number.'],
   ['number', 'Infinity', 'Infinity is not a number.'],
   ['boolean', 'yes', 'yes is neither true nor false.'],
@@ -78,18 +79,19 @@ test.each([
   ['time', 'noon', 'noon is not a time. Write it as in 10:30.'],
   ['emailAddress', 'a', 'a is not an e-mail address.'],
   ['date', 'x'.repeat(1000), `${'x'.repeat(60)}… is not a date. Write it as in 2024-03-01.`],
-])('a column of %s takes no %j', (type, text, message) => {
+])('a column of %s does not accept %j', (type, text, message) => {
   expect(() => cellOfText(type, text)).toThrow(message);
 });
 
-test('values are the same whatever the order of their keys', () => {
+test('values are equal whatever the order of their keys', () => {
   expect(isSameCell({ a: 1, b: [{ c: 1, d: 2 }] }, { b: [{ d: 2, c: 1 }], a: 1 })).toBe(true);
   expect(isSameCell(undefined, null)).toBe(true);
   expect(isSameCell([1, 2], [2, 1])).toBe(false);
   expect(isSameCell('1', 1)).toBe(false);
 });
 
-test.each([
+test.each<[type: ScalarKind, text: string, link: string | null]>([
+  ['string', 'https://example.org', null],
   ['uri', 'https://example.org/a?b=c', 'https://example.org/a?b=c'],
   ['uri', 'javascript:alert(1)', null],
   ['imageURI', 'data:text/html,<script>', null],
@@ -100,7 +102,7 @@ test.each([
   expect(linkOf(type, text)).toBe(link);
 });
 
-test('a block reaches from one cell to the other, wherever they are', () => {
+test('a block reaches from one cell to another, in any direction', () => {
   const block = blockBetween({ row: 5, columnID: 'c' }, { row: 2, columnID: 'b' }, ['a', 'b', 'c', 'd']);
   expect(block).toEqual({ top: 2, bottom: 5, columns: ['b', 'c'] });
   expect([
@@ -134,6 +136,7 @@ test('a chart draws numbers over moments, numbers or names', () => {
     across: 'day',
     series: ['total'],
     names: [],
+    leftOut: [],
     values: [
       [0, 86_400],
       [1, 2],
@@ -161,6 +164,17 @@ test('a chart draws numbers over moments, numbers or names', () => {
       [1, 2],
     ],
   });
+  const many = chartOf(
+    answer(
+      { x: 'number', a: 'number', b: 'number', c: 'number', d: 'number', e: 'number', f: 'number', g: 'number' },
+      Array.from({ length: 12_345 }, (_, x) => ({ x })),
+    ),
+  )!;
+  expect([many.values[0]!.length, many.series.length]).toEqual([5000, 6]);
+  expect(many.leftOut).toEqual([
+    'First 5,000 rows of 12,345. Group rows in the query to draw all.',
+    'First 6 columns of 7. Select fewer in the query.',
+  ]);
   expect(chartOf(answer({ name: 'string' }, [{ name: 'z' }]))).toBeNull();
   expect(chartOf(answer({ n: 'number' }, [{ n: 1 }]))).toBeNull();
   expect(chartOf(answer({ name: 'string', n: 'number' }, []))).toBeNull();

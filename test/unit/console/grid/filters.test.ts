@@ -108,7 +108,7 @@ test.each<[message: string, text: string | null]>([
   expect(describeMisfit(new TablogError(404, 'table_not_found', message), columns)).toBeNull();
 });
 
-test('sorts go in the order in which they were chosen', () => {
+test('sorts are sent in the order in which they were chosen', () => {
   expect(
     viewOf(columns, {}, [
       { colId: 'n', sort: 'desc' },
@@ -122,7 +122,7 @@ test('sorts go in the order in which they were chosen', () => {
   ]);
 });
 
-test('every type has filters, and names that lead back to it', () => {
+test('every type has filters, and their names identify them', () => {
   for (const text of columnTypes) {
     const options = filterOptionsOf(text).map((option) => (typeof option === 'string' ? option : option.displayKey));
     expect(options.slice(-2)).toEqual(['isEmpty', 'isNotEmpty']);

@@ -1,5 +1,8 @@
 /** Text of the clipboard as cells, and cells as values of columns. */
 import { expect, test } from '@jest/globals';
+import { TablogError, type Version } from '../../../../clients/typescript/src/index.ts';
+import { describeRefusal, type RowWrites } from '../../../../console/src/grid/guarded-rows.ts';
+import { filling } from '../../../../console/src/grid/range.ts';
 import { rowsOfCells } from '../../../../console/src/grid/pasted-rows.ts';
 import { cellsOfText, textOfCells } from '../../../../console/src/grid/tabbed-text.ts';
 import type { Column } from '../../../../console/src/tables/column-types.ts';
@@ -80,7 +83,7 @@ test.each<[what: string, text: string, lines: string[][]]>([
   expect(cellsOfText(textOfCells(lines))).toEqual(lines);
 });
 
-test('what is copied has quotes only where a cell needs them', () => {
+test('copied cells have quotes only if a cell needs them', () => {
   expect(
     textOfCells([
       ['a', ' b '],
@@ -90,7 +93,7 @@ test('what is copied has quotes only where a cell needs them', () => {
   ).toBe('a\t b \n"c\td"\t""""\n\t"e\nf"');
 });
 
-test('many quotes are read in time that grows with the text', () => {
+test('the time to read many quotes is linear in the text', () => {
   for (const cell of ['"', '""', '"""', '"x""', '""x', '"\t'])
     expect(cellsOfText(`${cell}\n`.repeat(200_000)).length).toBeGreaterThan(0);
 });
@@ -130,4 +133,57 @@ test.each<[lines: string[][], message: string]>([
   ],
 ])('pasted lines %j are refused with %s', (lines, message) => {
   expect(() => rowsOfCells(columns, lines)).toThrow(message);
+});
+
+test.each<[cells: string[][], filled: string[][]]>([
+  [
+    [['a']],
+    [
+      ['a', 'a'],
+      ['a', 'a'],
+      ['a', 'a'],
+      ['a', 'a'],
+    ],
+  ],
+  [
+    [
+      ['a', 'b'],
+      ['c', 'd'],
+    ],
+    [
+      ['a', 'b'],
+      ['c', 'd'],
+      ['a', 'b'],
+      ['c', 'd'],
+    ],
+  ],
+  // What does not fit a whole number of times is pasted once.
+  [
+    [['a'], ['b'], ['c']],
+    [['a'], ['b'], ['c']],
+  ],
+  [[['a', 'b', 'c']], [['a', 'b', 'c']]],
+  [
+    [['a', 'b'], ['c']],
+    [['a', 'b'], ['c']],
+  ],
+])('%j in a block of 4 rows and 2 columns is pasted as %j', (cells, filled) => {
+  expect(filling(cells, { top: 3, bottom: 6, columns: ['x', 'y'] })).toEqual(filled);
+});
+
+test.each<[said: string, shown: string]>([
+  ['operations[0]: the row would have 2 bytes', 'Row 7: the row would have 2 bytes. Nothing was changed.'],
+  ['operations[1].row.a: b: it is wrong', 'Row 9, column a: b: it is wrong. Nothing was changed.'],
+  ['operations[3].row.a: it is wrong', 'New row 2, column a: it is wrong. Nothing was changed.'],
+  ['the request patches 3 rows', 'This is too much for one step. Nothing was changed. Take fewer rows at a time.'],
+])('the refusal %j is shown as %j', (said, shown) => {
+  const change = (place: number): RowWrites['changes'][number] => ({
+    seen: { place, row: { $rowID: `${place}` }, version: '"1"' as Version },
+    after: {},
+  });
+  const refusal = describeRefusal(new TablogError(400, 'limit_exceeded', said), {
+    changes: [change(7), change(9)],
+    added: [{}, {}],
+  });
+  expect((refusal as Error).message).toBe(shown);
 });

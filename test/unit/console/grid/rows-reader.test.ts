@@ -34,7 +34,7 @@ const read = async (reader: RowsReader, start: number, count: number): Promise<s
   return rows.length === 0 ? 'none' : `${rows[0]!.$rowID}..${rows.at(-1)!.$rowID}`;
 };
 
-test('the way to a far place goes by large pages, and back to it by one', async () => {
+test('a distant place is reached by large pages, and again with one', async () => {
   const { table, asked } = numbered(() => 25_000);
   const reader = new RowsReader(table, {});
   const steps: number[] = [];
@@ -50,7 +50,7 @@ test('the way to a far place goes by large pages, and back to it by one', async 
   expect(asked).toEqual(['1/20000+500', '1/23000+1900', '1/24900+500']);
 });
 
-test('pages may be shorter than was asked; calls at once take turns', async () => {
+test('pages may be shorter than requested, and simultaneous calls take turns', async () => {
   const { table } = numbered(() => 1000, { pageMax: 30 });
   const reader = new RowsReader(table, {});
   expect(
@@ -58,7 +58,7 @@ test('pages may be shorter than was asked; calls at once take turns', async () =
   ).toEqual(['500..599', '0..99', '990..999', 'none']);
 });
 
-test('the number of rows of a query is asked for once', async () => {
+test('the number of rows of a query is requested once', async () => {
   const view: View = { sort: ['n'] };
   const { table } = numbered(() => 40);
   const reader = new RowsReader(table, view);
@@ -72,7 +72,7 @@ test('the number of rows of a query is asked for once', async () => {
   expect(reader.count).toBe(40);
 });
 
-test('places stay good while rows are added, and not if rows were replaced or have become fewer', async () => {
+test('places stay valid while rows are added, but not if rows were replaced or have become fewer', async () => {
   let [rows, generation] = [20_000, 1];
   const { table, asked } = numbered(() => rows, { generation: () => generation });
   const reader = new RowsReader(table, {});

@@ -60,7 +60,7 @@ test.each<[said: Partial<FormDraft>, message: string]>([
   expect(() => formOfDraft({ ...plainDraft, ...said }, ',')).toThrow(message);
 });
 
-test('what a remedy says is added to what was said', () => {
+test('a remedy is added to the choices that were made', () => {
   const said = withForm({ ...plainDraft, nulls: 'NA', header: 'absent' }, { null: ['-', 'NA'], decimal: ',' });
   expect(formOfDraft(said, ',')).toEqual({ header: 'absent', null: ['NA', '-'], decimal: ',' });
   expect(formOfDraft(withForm(said, { dateFormat: 'm/d/y' }), ',')).toEqual({
@@ -72,7 +72,7 @@ test('what a remedy says is added to what was said', () => {
   expect([countFurther(plainDraft), countFurther(said), countFurther({ ...said, isLenient: true })]).toEqual([0, 1, 2]);
 });
 
-test('date formats are shown as a day', () => {
+test('date formats are shown with an example day', () => {
   expect(Object.fromEntries(dateFormatTitles)).toEqual({
     'd.m.y': '31.12.2024',
     'd/m/y': '31/12/2024',
@@ -125,13 +125,13 @@ test.each<[what: string, names: string[], chosen: Targets, targets: Targets, ren
   expect(problemOfTargets(targets, columns)).toBeNull();
 });
 
-test('two columns cannot go into one', () => {
+test('two columns cannot have the same target', () => {
   expect(problemOfTargets(targetsOf(['x', 'name'], columns, { x: 'name' }), columns)).toBe(
     'x and name cannot both go into Full name.',
   );
 });
 
-test('columns whose IDs differ in their normal form only are told apart, or refused', () => {
+test('columns whose IDs differ only in their normal form are distinguished, or refused', () => {
   const inNfd: readonly Column[] = [{ id: 'e\u0301', type: 'string' }];
   const targets = targetsOf(['\u00e9'], inNfd, {});
   expect([columnsOfTargets(targets), problemOfTargets(targets, inNfd)]).toEqual([{ '\u00e9': 'e\u0301' }, null]);

@@ -15,7 +15,7 @@ test.each([
   ['.csv', '.csv', 'csv'],
   ['rows.json', 'rows', 'json'],
   ['rows.gz', 'rows', 'csv'],
-])('the table of %s is named %s, and it is read as %s', (file, name, format) => {
+])('the table for %s is named %s, and the file is read as %s', (file, name, format) => {
   expect([tableNameOf(file), guessFormat(file)]).toEqual([name, format]);
 });
 
@@ -51,7 +51,7 @@ test.each<readonly [Error, number | null, string]>([
   expect(describeFailure(error, false)).toEqual({ line, text, isCanceled: false });
 });
 
-test('who cancels too late is told that', () => {
+test('a person who cancels too late gets a message', () => {
   const reason = new Error('The import was canceled.');
   expect(describeFailure(reason, true)).toMatchObject({ isCanceled: true });
   expect(describeFailure(new OutcomeUnknown(reason), true)).toEqual({

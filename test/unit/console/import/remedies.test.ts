@@ -55,7 +55,7 @@ test.each<[cells: string[], remedies: Omit<Remedy, 'isWhole'>[]]>([
   }
 });
 
-test('what helps with some of the cells only is offered as such', async () => {
+test('a remedy for only some of the cells is offered as such', async () => {
   const { texts } = await previewOf(['1', '2', 'NA', 'about 8', '3']);
   expect(remediesOf(texts[0]!)).toEqual([{ label: 'Read NA as empty', form: { null: ['NA'] }, isWhole: false }]);
 });

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { namesOfTokens } from '../../../../console/src/operator/token-names.ts';
 import { showTime } from '../../../../console/src/ui/format.ts';
 
-test('names that several tokens have, or none, come with the time of creation and the last characters', () => {
+test('tokens without a name, or with the same name, are shown with their time of creation and last characters', () => {
   const [created, later] = ['2026-03-01T10:30:00.000Z', '2026-03-01T11:30:00.000Z'];
   const tokens = [
     { id: 'id-89ab', name: 'unnamed', created, endsIn: null },

@@ -223,20 +223,45 @@ export const eventSamples: { readonly [T in EventType]: readonly EventOf<T>[] } 
     },
     { ...tablePatch, key: ['name', 'age "é"'] },
     { ...tablePatch, key: null },
+    {
+      type: 'TablePatchRequested',
+      teamId,
+      tableId,
+      ifMatch: null,
+      name: null,
+      columns: [],
+      key: ['name', 'born'],
+      preparedKey: { version: 41n, index: -4242n },
+    },
   ],
   TableDeleteRequested: [
     { type: 'TableDeleteRequested', teamId, tableId, ifMatch: null },
     { type: 'TableDeleteRequested', teamId, tableId, ifMatch: 41n },
   ],
-  RowsAddRequested: sources.map((rows) => ({
-    type: 'RowsAddRequested',
-    teamId,
-    tableId,
-    ifMatch: null,
-    onSchemaError: 'updateSchema',
-    limits: { ...limits, stashColumnsMax: 1000 },
-    rows,
-  })),
+  RowsAddRequested: [
+    ...sources.map(
+      (rows) =>
+        ({
+          type: 'RowsAddRequested',
+          teamId,
+          tableId,
+          ifMatch: null,
+          onSchemaError: 'updateSchema',
+          limits: { ...limits, stashColumnsMax: 1000 },
+          rows,
+        }) as const,
+    ),
+    {
+      type: 'RowsAddRequested',
+      teamId,
+      tableId,
+      ifMatch: null,
+      onSchemaError: 'abort',
+      limits,
+      mode: 'upsert',
+      rows: { kind: 'few', profile },
+    },
+  ],
   TableOverwriteRequested: [
     ...sources.map((rows) => tableOverwrite(rows)),
     { ...tableOverwrite({ kind: 'none' }), columns: [{ id: 'name', type: 'string' }], key: ['name'] },
@@ -245,5 +270,9 @@ export const eventSamples: { readonly [T in EventType]: readonly EventOf<T>[] } 
     { type: 'RowPatchRequested', teamId, tableId, row, ifMatch: 42n, onSchemaError: 'abort', limits, profile },
   ],
   RowDeleteRequested: [{ type: 'RowDeleteRequested', teamId, tableId, row, ifMatch: null }],
-  TableBatchRequested: [tableBatch, { ...tableBatch, operations: tableBatch.operations.slice(1), foundAt: 2n ** 60n }],
+  TableBatchRequested: [
+    tableBatch,
+    { ...tableBatch, operations: tableBatch.operations.slice(1), foundAt: 2n ** 60n },
+    { ...tableBatch, operations: [{ op: 'upsert' }, { op: 'add' }] },
+  ],
 };

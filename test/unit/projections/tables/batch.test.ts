@@ -3,40 +3,10 @@
  * of a batch at version 100.
  */
 import { describe, expect, test } from '@jest/globals';
-import type { Outcome } from '../../../../src/language/events/outcome.ts';
 import { formatRowId } from '../../../../src/language/events/row-id.ts';
-import { presentersOf } from '../../../../src/language/values/presentation.ts';
-import type { States } from '../../../../projections/models.ts';
 import { blockRow, given, here, tailRow, when, whenInOrder, type Given } from '../../../support/decisions.ts';
 import { add, batchOf, few, patch, type Asked, type BatchOperation } from '../../../support/requests.ts';
-
-/** `ok 100 +1 ~2 =3 -4`: the ETag, and how many were added, patched, left unchanged and deleted. */
-function shown(outcome: Outcome): string {
-  if (outcome.status === 'refused') return `${outcome.refusal.type}: ${outcome.refusal.message}`;
-  const { added, patched, unchanged, deleted } = outcome.result.operations!;
-  return `ok ${outcome.etag} +${added} ~${patched} =${unchanged} -${deleted}`;
-}
-
-/** The rows of a state as they read now, without deleted ones, in the order of their extents. */
-function rowsOf({ tables }: States): string[] {
-  const table = tables.table('table')!;
-  const presenterFor = presentersOf(tables.schema(table), table.widened);
-  return [...tables.allExtents()].flatMap(({ key, rows }) =>
-    Array.from({ length: rows }, (_, index) => tables.findRow(key, index)!)
-      .filter(({ body }) => body !== null)
-      .map(({ form, body }) => presenterFor(form)(body!)),
-  );
-}
-
-/** The ranges of row IDs in the outcome: `100.0[2]` or, of several rows, `100.0[2..4]`. */
-function idsOf(outcome: Outcome): string {
-  const ranges = outcome.status === 'applied' ? (outcome.result.rows ?? []) : [];
-  return ranges
-    .map(({ version, ordinal, first, count }) => {
-      return `${version}.${ordinal}[${first}${count === 1 ? '' : `..${first + count - 1}`}]`;
-    })
-    .join(' ');
-}
+import { idsOf, presentedRows, shownCounts } from '../../../support/shown-decisions.ts';
 
 const state: Given = { block: ['{"a":1,"b":"x"}', '{"a":2,"b":"y"}'], tail: ['{"a":3,"b":"z"}'] };
 
@@ -166,7 +136,7 @@ describe('a batch', () => {
   ])('a batch %s', async (_name, operations, asked, outcome, rows, ids) => {
     const states = given(state);
     const decided = await whenInOrder(states, batchOf(operations, asked));
-    expect([shown(decided), rowsOf(states), idsOf(decided)]).toEqual([outcome, rows, ids]);
+    expect([shownCounts(decided), presentedRows(states), idsOf(decided)]).toEqual([outcome, rows, ids]);
     const team = states.teams.team('team')!;
     expect([states.tables.table('table')!.rows, team.rows]).toEqual([rows.length, rows.length]);
   });
@@ -271,8 +241,8 @@ describe('a batch is refused whole', () => {
     ['of another team', [fits], {}, { owner: 'another' }, 'table_not_found: there is no such table'],
   ])('a batch is refused whole %s', async (_name, operations, asked, more, refusal) => {
     const states = given({ ...state, ...more });
-    expect(shown(await whenInOrder(states, batchOf(operations, asked)))).toBe(refusal);
-    expect(rowsOf(states)).toEqual(before);
+    expect(shownCounts(await whenInOrder(states, batchOf(operations, asked)))).toBe(refusal);
+    expect(presentedRows(states)).toEqual(before);
     const { tables } = states;
     const { version, rows } = tables.table('table')!;
     expect([version, rows, states.teams.team('team')!.rows]).toEqual([50n, 3, 3]);
@@ -327,7 +297,7 @@ describe('a batch of rows that a filter found', () => {
     ],
   ])('a batch of rows that a filter found %s', async (_name, operations, asked, more, outcome) => {
     const states = given({ ...state, ...more });
-    expect(shown(await whenInOrder(states, batchOf(operations, asked)))).toBe(outcome);
+    expect(shownCounts(await whenInOrder(states, batchOf(operations, asked)))).toBe(outcome);
   });
 });
 

@@ -26,7 +26,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('an import waits for as long as it is told, and then goes on', async () => {
+test('an import waits as long as the service says, and then continues', async () => {
   const file = join(folder, 'numbers.csv');
   // Four chunks.
   await writeFile(file, `n\n${Array.from({ length: 3500 }, (_, n) => `${n}\n`).join('')}`);

@@ -91,7 +91,7 @@ describe('the token of an operator', () => {
       );
   });
 
-  test('is for all that is under /admin, and for nothing else', () => {
+  test('opens all paths under /admin, and no others', () => {
     expect(ofOperators.length).toBeGreaterThan(10);
     expect(ofOperators.map(({ url }) => url)).toEqual(ofOperators.map(() => expect.stringMatching(/^\/admin\//)));
     expect(asked.map(({ url }) => url)).not.toContainEqual(expect.stringMatching(/^\/admin/));
@@ -114,7 +114,7 @@ describe('a token of an app', () => {
   const parameters = { tableID: mine, appID: 'app 1' };
 
   test.each(asked.filter(({ isOfTeam }) => isOfTeam))(
-    'may not $method $url, which is about all of the team',
+    'may not $method $url, which concerns the whole team',
     async (one) => {
       expect(await ask(edgeOf(ofApp), one)).toEqual({
         status: 403,
@@ -123,11 +123,11 @@ describe('a token of an app', () => {
     },
   );
 
-  test.each(asked.filter(({ isOfTeam }) => !isOfTeam))('may $method $url of its own', async (one) => {
+  test.each(asked.filter(({ isOfTeam }) => !isOfTeam))('may $method $url of its own app', async (one) => {
     expect((await ask(edgeOf(ofApp), one, parameters)).status).toBe(200);
   });
 
-  test.each(ofTables)('finds nothing at $method $url of others, or where there is nothing', async (one) => {
+  test.each(ofTables)('finds nothing at $method $url of other apps, or of none', async (one) => {
     for (const tableID of [theirs, 'x', '01890000-0000-7000-8000-00000000000A', `${mine}\0`]) {
       const { status, body } = await ask(edgeOf(ofApp), one, { ...parameters, tableID });
       expect(status).toBe(404);
@@ -135,7 +135,7 @@ describe('a token of an app', () => {
     }
   });
 
-  test.each(ofApps)('may not $method $url of another', async (one) => {
+  test.each(ofApps)('may not $method $url of another app', async (one) => {
     for (const appID of ['app', 'app 1 ', 'APP 1', 'app%201']) {
       expect(await ask(edgeOf(ofApp), one, { appID })).toEqual({
         status: 403,
@@ -144,21 +144,21 @@ describe('a token of an app', () => {
     }
   });
 
-  test('is not let in when nobody can tell which tables it reaches', async () => {
+  test('is refused while its tables cannot be looked up', async () => {
     const away = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     const edge = edgeOf(ofApp, () => Promise.reject(away));
     expect((await ask(edge, ofTables[0]!, parameters)).status).toBe(503);
   });
 });
 
-test.each(asked)('a token of all of the team may $method $url, and nothing is looked up', async (one) => {
+test.each(asked)('a token of the whole team may $method $url, without a look-up', async (one) => {
   const isLinked = jest.fn<IsLinked>();
   expect((await ask(edgeOf(team, isLinked), one)).status).toBe(200);
   expect(isLinked).not.toHaveBeenCalled();
 });
 
 describe('links', () => {
-  test('are remembered once they are there, for this table, app and team', async () => {
+  test('are cached for this table, app and team once they exist', async () => {
     let linked = false;
     const look = jest.fn<IsLinked>(async () => linked);
     const isLinked = cacheLinks(look);
@@ -187,7 +187,7 @@ describe('the apps of a new table', () => {
   ])('%j, asked for %j: %j', (principal, given, expected) => expect(appsToLinkOf(principal, given)).toEqual(expected));
 
   test.each([[['b']], [['app 1', 'b']], [['b', 'app 1']]])(
-    'a token of an app may not ask for %j',
+    'a token of an app may not request %j',
     (given: string[]) => {
       expect(() => appsToLinkOf(ofApp, given)).toThrow(expect.objectContaining({ type: 'forbidden' }));
     },

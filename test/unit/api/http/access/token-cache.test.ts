@@ -19,7 +19,7 @@ function cacheOf(found: KnownToken | null) {
   return { clock, find, onUse, authenticate: cacheTokens({ find, now: () => clock.now, onUse }) };
 }
 
-test('a token is looked up, and then known at once', async () => {
+test('a token is looked up once, and then comes from the cache', async () => {
   const { authenticate, find, onUse } = cacheOf(known);
   expect(await authenticate(token, client)).toEqual(principal);
   expect(authenticate(token, client)).toEqual(principal);
@@ -27,12 +27,12 @@ test('a token is looked up, and then known at once', async () => {
   expect(onUse.mock.calls).toEqual([['id', 1000]]);
 });
 
-test('a token without a team is of an operator', async () => {
+test('a token without a team belongs to an operator', async () => {
   const { authenticate } = cacheOf({ ...known, teamId: null, expiresAt: 2000, readOnly: false, appId: null });
   expect(await authenticate(token, client)).toEqual({ teamId: null, tokenId: 'id' });
 });
 
-test('after a moment it is looked up again, and what was found then counts', async () => {
+test('after a moment the token is looked up again, and the new result counts', async () => {
   const { authenticate, find } = cacheOf(known);
   expect(await authenticate(token, client)).toEqual(principal);
   find.mockResolvedValue(null);
@@ -40,7 +40,7 @@ test('after a moment it is looked up again, and what was found then counts', asy
   expect(find).toHaveBeenCalledTimes(2);
 });
 
-test('that there is no such token is known too', async () => {
+test('an unknown token is cached too', async () => {
   const { authenticate, find, onUse } = cacheOf(null);
   expect(await authenticate(token, client)).toBeNull();
   expect(authenticate(token, client)).toBeNull();
@@ -48,13 +48,13 @@ test('that there is no such token is known too', async () => {
   expect(onUse).not.toHaveBeenCalled();
 });
 
-test('what cannot be a token is not looked up', () => {
+test('a malformed token is not looked up', () => {
   const { authenticate, find } = cacheOf(known);
   for (const other of ['', 'x', `${token}x`, token.toUpperCase()]) expect(authenticate(other, client)).toBeNull();
   expect(find).not.toHaveBeenCalled();
 });
 
-test('a token that is remembered is refused from the moment on in which it expires', async () => {
+test('a cached token is refused as soon as it expires', async () => {
   const { authenticate, clock, find } = cacheOf({ ...known, expiresAt: 2000 });
   expect(await authenticate(token, client)).toEqual(principal);
   clock.now = 1999;
@@ -64,13 +64,13 @@ test('a token that is remembered is refused from the moment on in which it expir
   expect(find).toHaveBeenCalledTimes(1);
 });
 
-test('a token that has expired is not used', async () => {
+test('an expired token does not count as used', async () => {
   const { authenticate, onUse } = cacheOf({ ...known, expiresAt: 1000 });
   expect(await authenticate(token, client)).toBeNull();
   expect(onUse).not.toHaveBeenCalled();
 });
 
-test('a look-up that fails is not remembered', async () => {
+test('a failed look-up is not cached', async () => {
   const { authenticate, find } = cacheOf(known);
   find.mockRejectedValueOnce(new Error('away'));
   await expect(authenticate(token, client)).rejects.toThrow('away');
@@ -98,14 +98,14 @@ describe('of a client that has sent many wrong tokens', () => {
     };
   }
 
-  test('a token is looked up later, and then known at once', async () => {
+  test('a token is looked up after a delay, and then comes from the cache', async () => {
     const { find, later, authenticate } = suspectCacheOf(known);
     expect(await authenticate(token, client)).toEqual(principal);
     expect(authenticate(token, client)).toEqual(principal);
     expect([find.mock.calls, later.mock.calls]).toEqual([[], [[token]]]);
   });
 
-  test('a token that was valid once is looked up as ever, until it is refused', async () => {
+  test('a token that was valid before is looked up at once, until it is refused', async () => {
     const { find, later, authenticate, trust } = suspectCacheOf(known);
     trust(true);
     expect(await authenticate(token, client)).toEqual(principal);
@@ -120,7 +120,7 @@ describe('of a client that has sent many wrong tokens', () => {
     expect(find).toHaveBeenCalledTimes(2);
   });
 
-  test('what cannot be looked up later is refused at once, and not remembered', async () => {
+  test('a token for which there is no room is refused at once, and not cached', async () => {
     const { later, authenticate } = suspectCacheOf(known);
     later.mockReturnValueOnce(null);
     expect(authenticate(token, client)).toBeNull();
@@ -128,8 +128,8 @@ describe('of a client that has sent many wrong tokens', () => {
   });
 });
 
-describe('look-ups that are put off', () => {
-  test('are one query, for as many tokens as it may have', async () => {
+describe('delayed look-ups', () => {
+  test('are one query, for up to the maximum of tokens', async () => {
     const queries: (readonly string[])[] = [];
     const lookUps = new DeferredLookUps(async (tokens) => {
       queries.push(tokens);
@@ -144,7 +144,7 @@ describe('look-ups that are put off', () => {
     expect(queries[1]).toEqual(['1']);
   });
 
-  test('all fail with their query, and the next ones do not', async () => {
+  test('all fail if their query fails, and later ones do not', async () => {
     let fails = true;
     const lookUps = new DeferredLookUps(async () => {
       if (fails) throw new Error('away');

@@ -42,7 +42,7 @@ test.each<[accept: string | undefined, type: string | null]>([
 });
 
 test.each(['a/b,', 'a/b;c="d,', 'text/csv;q=0.00001,', '; ', ';a', '"/,'])(
-  'a header of many times %j takes no time to speak of',
+  'a header of many times %j is read in a few milliseconds',
   (part) => {
     const accept = part.repeat(16_000 / part.length);
     expect([anyJson, csv, null]).toContain(chooseType(accept, [anyJson, csv]));
@@ -76,7 +76,7 @@ describe('a route', () => {
     headers: Record<string, string> = { authorization },
   ) => edge().app.inject({ method, url, headers: { ...headers, accept } });
 
-  test('answers 406 when nothing that it has is accepted, and does nothing', async () => {
+  test('answers 406 if the client accepts none of its types, and does nothing', async () => {
     for (const method of ['GET', 'POST'] as const) {
       const answer = await ask(method, '/one', 'text/html');
       expect([answer.statusCode, answer.json()]).toEqual([
@@ -87,7 +87,7 @@ describe('a route', () => {
     expect(written).toBe(0);
   });
 
-  test('asks for the token first', async () => {
+  test('checks the token first', async () => {
     expect((await ask('GET', '/one', 'text/html', {})).json()).toEqual(errorOf('request_error'));
   });
 
@@ -99,7 +99,7 @@ describe('a route', () => {
     expect((await ask(method, url, accept)).statusCode).toBe(200);
   });
 
-  test('errors are JSON whatever is accepted', async () => {
+  test('errors are JSON, whatever the client accepts', async () => {
     const answer = await ask('GET', '/nothing', 'text/html');
     expect([answer.statusCode, answer.json()]).toEqual([404, errorOf('not_found')]);
   });

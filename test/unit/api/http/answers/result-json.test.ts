@@ -77,7 +77,7 @@ test.each([1, 2, 500, 5000])('the data of an import of %i extents with as many r
   }
 });
 
-test('what a range keeps is asked for extent by extent', async () => {
+test('retained IDs are read extent by extent', async () => {
   const asked: RowRange[] = [];
   const find = async (extent: RowRange): Promise<Map<number, string>> => {
     asked.push(extent);
@@ -97,7 +97,7 @@ test('what a range keeps is asked for extent by extent', async () => {
   expect(asked).toEqual([3, 4, 5].map((ordinal) => ({ ...range(5n, 2, 0, ordinal), retainedIn: tableId })));
 });
 
-test('millions of IDs are not made before somebody reads them', async () => {
+test('millions of IDs are built only as they are read', async () => {
   const made = await encloseResult('', { rows: [range(5n, 10_000_000)] }, '', findRetained);
   expect(made).toBeInstanceOf(Readable);
   (made as Readable).destroy();

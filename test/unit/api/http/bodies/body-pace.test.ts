@@ -78,7 +78,7 @@ test.each([
   }
 });
 
-test('a body that takes longer than it may, though it comes steadily', async () => {
+test('a body that takes too long is ended, even if it arrives steadily', async () => {
   const { app } = buildEdge(readers['in chunks']!, {
     config: { ...edgeConfig, BODY_RATE_MIN: 0, BODY_RATE_WINDOW_MS: windowMs, BODY_TIME_MAX_MS: 500 },
   });
@@ -89,7 +89,7 @@ test('a body that takes longer than it may, though it comes steadily', async () 
   clearInterval(sending);
 });
 
-test('the time that the service takes does not count', async () => {
+test('the time that the service takes itself does not count', async () => {
   const { app } = buildEdge(
     (edge) =>
       edge.put('/body', async (request) => {
@@ -107,7 +107,7 @@ test('the time that the service takes does not count', async () => {
   await client.see(/\{"data":300000\}$/);
 });
 
-test('a place is taken once the first part has come, and taken away while another team waits for one', async () => {
+test('a slow body takes a place with its first part, and loses it while another team waits', async () => {
   const places = newPlaces();
   const { app } = buildEdge((edge) =>
     edge.put('/body', async (request) => ({ data: (await collectInPlace(places, request, bytesMax)).length })),

@@ -56,7 +56,7 @@ const rows = Array.from({ length: 3_000 }, (_, row) => ({ row, text: `value ${(r
 const sample = Buffer.from(JSON.stringify(rows));
 
 describe.each(ways)('%s', (url) => {
-  test('gives the bytes as they were sent', async () => {
+  test('yields the bytes as they were sent', async () => {
     const { app } = buildEdge(addRoutes);
     const bodies = fc.array(fc.uint8Array({ minLength: 1, maxLength: 5_000 }), { maxLength: 8 });
     await fc.assert(
@@ -78,18 +78,18 @@ describe.each(ways)('%s', (url) => {
     expect(response.rawPayload.equals(sample)).toBe(true);
   });
 
-  test.each(['identity', ' GZIP '])('a body in the encoding "%s" is taken', async (encoding) => {
+  test.each(['identity', ' GZIP '])('a body in the encoding "%s" is accepted', async (encoding) => {
     const payload = encoding === 'identity' ? sample : gzipSync(sample);
     expect((await put(url, payload, { 'content-encoding': encoding })).rawPayload.equals(sample)).toBe(true);
   });
 
-  test.each(['deflate', 'gzip, br', 'gzip, gzip', 'toString'])('does not know %s', async (encoding) => {
+  test.each(['deflate', 'gzip, br', 'gzip, gzip', 'toString'])('refuses the encoding %s', async (encoding) => {
     const response = await put(url, sample, { 'content-encoding': encoding });
     expect(response.statusCode).toBe(400);
     expect(response.json()).toEqual(validationErrorAt('Content-Encoding'));
   });
 
-  test.each(encodings)('%s that is cut short, garbled, followed by more, or not there is refused', async (encoding) => {
+  test.each(encodings)('%s that is truncated, garbled, followed by more, or missing is refused', async (encoding) => {
     const whole = compressors[encoding](sample);
     const followed = Buffer.concat([whole, Buffer.from('more')]);
     const garbled = Buffer.from('no such thing at all');
@@ -101,14 +101,14 @@ describe.each(ways)('%s', (url) => {
     }
   });
 
-  test.each(encodings)('%s of two frames is read whole or refused', async (encoding) => {
+  test.each(encodings)('%s of two frames is read completely or refused', async (encoding) => {
     const one = compressors[encoding](sample);
     const response = await put(url, Buffer.concat([one, one]), { 'content-encoding': encoding });
     if (response.statusCode === 200) expect(response.rawPayload.equals(Buffer.concat([sample, sample]))).toBe(true);
     else expect(response.statusCode).toBe(400);
   });
 
-  test.each(encodings)('a bomb of %s is too large', async (encoding) => {
+  test.each(encodings)('a decompression bomb of %s is too large', async (encoding) => {
     const response = await put(url, compressors[encoding](Buffer.alloc(20_000_000)), { 'content-encoding': encoding });
     expect([response.statusCode, response.json().error.type]).toEqual([413, 'payload_too_large']);
   });
@@ -131,7 +131,7 @@ describe.each(ways)('%s', (url) => {
     await client.see(/\r\n\r\nwxyz$/);
   });
 
-  test('over a socket: a length over the limit is refused before the body comes', async () => {
+  test('over a socket: a Content-Length over the limit is refused before the body arrives', async () => {
     const client = await RawClient.open(await listen(buildEdge(addRoutes).app));
     client.send(requestText(`PUT ${url}`, [`Content-Length: ${limit + 1}`]));
     await client.see(errorPattern(413, 'payload_too_large'));
@@ -146,7 +146,7 @@ describe.each(ways)('%s', (url) => {
     await client.ended();
   });
 
-  test('over a socket: the client hears 100 before it sends, and is refused without it', async () => {
+  test('over a socket: the client gets 100 before it sends, or a refusal without it', async () => {
     const port = await listen(buildEdge(addRoutes).app);
     const client = await RawClient.open(port);
     client.send(requestText(`PUT ${url}`, ['Content-Length: 5', 'Expect: 100-continue']));
@@ -192,7 +192,7 @@ describe.each(ways)('%s', (url) => {
     [url, 400],
     ['/nothing', 404],
   ])(
-    'over a socket: after a refused body to %s whose rest comes later, the connection goes on',
+    'over a socket: after a refused body to %s whose rest comes later, the connection stays usable',
     async (refusing, status) => {
       const client = await RawClient.open(await listen(buildEdge(addRoutes).app));
       client.send(requestText(`PUT ${refusing}`, ['Content-Length: 19', 'Content-Encoding: gzip'], 'no gzip'));
@@ -206,20 +206,20 @@ describe.each(ways)('%s', (url) => {
     },
   );
 
-  test("over a socket: a body that is cut short by the client's end is answered", async () => {
+  test('over a socket: a body that its client cuts short is answered', async () => {
     const client = await RawClient.open(await listen(buildEdge(addRoutes).app));
     client.send(requestText(`PUT ${url}`, ['Content-Length: 10'], 'abc'));
     client.socket.end();
     expect(await client.ended()).toMatch(errorPattern(400, 'request_validation_error'));
   });
 
-  test('over a socket: a chunk that is no chunk is answered', async () => {
+  test('over a socket: a malformed chunk is answered', async () => {
     const client = await RawClient.open(await listen(buildEdge(addRoutes).app));
     client.send(requestText(`PUT ${url}`, ['Transfer-Encoding: chunked'], '3\r\nabc\r\nzz\r\n'));
     expect(await client.ended()).toMatch(errorPattern(400, 'request_validation_error'));
   });
 
-  test('over a socket: a client that goes away in the middle leaves a line at debug and no other', async () => {
+  test('over a socket: a client that disconnects in the middle leaves only a line at debug', async () => {
     let failed: (() => void) | undefined;
     const failure = new Promise<void>((resolve) => {
       failed = resolve;
@@ -243,7 +243,7 @@ describe.each(ways)('%s', (url) => {
   });
 });
 
-test('pieces come with back pressure: what nobody asks for stays with the client', async () => {
+test('pieces arrive with backpressure: bytes that nobody reads stay with the client', async () => {
   let read = 0;
   const { app } = buildEdge((inner) => {
     inner.put('/slow', async (request) => {
@@ -282,7 +282,7 @@ test('a reader that stops in the middle leaves the connection usable', async () 
   await client.see(/\{"data":3\}HTTP\/1\.1 200 [^]*\{\}$/);
 });
 
-test.each(['GET', 'DELETE', 'POST'])('a body that nobody wants on %s is no error', async (method) => {
+test.each(['GET', 'DELETE', 'POST'])('an unexpected body on %s is no error', async (method) => {
   const client = await RawClient.open(await listen(buildEdge(addRoutes).app));
   const headers = ['Content-Type: application/json', 'Content-Length: 5'];
   client.send(requestText(`${method} /unread`, headers, '{"a":'));
@@ -291,14 +291,14 @@ test.each(['GET', 'DELETE', 'POST'])('a body that nobody wants on %s is no error
   expect((await client.ended()).match(/HTTP\/1\.1 200 OK/g)).toHaveLength(3);
 });
 
-test('a refused request leaves the connection usable when its body has come', async () => {
+test('a refused request leaves the connection usable once its body has arrived', async () => {
   const client = await RawClient.open(await listen(buildEdge(addRoutes).app));
   client.send(requestText('PUT /nothing', ['Content-Length: 5'], 'abcde'));
   client.send(requestText('PUT /whole', ['Content-Length: 5', 'Connection: close'], 'vwxyz'));
   expect(await client.ended()).toMatch(/404 Not Found[^]*"not_found"[^]*200 OK[^]*vwxyz$/);
 });
 
-describe('after an answer with `Connection: close`, a request that came behind it is not handled', () => {
+describe('a request that follows an answer with `Connection: close` is not handled', () => {
   /** What `/write` received. The service says of itself that the answers of the other routes are the last. */
   function buildWrites(): { readonly app: App; readonly written: string[] } {
     const written: string[] = [];
@@ -324,7 +324,7 @@ describe('after an answer with `Connection: close`, a request that came behind i
     { what: 'a body that was not read', line: 'PUT /last-unread', length: 9, expectation: [] },
     { what: 'a body that was read', line: 'PUT /last', length: 9, expectation: [] },
     { what: 'an unknown expectation', line: 'PUT /write', length: 0, expectation: ['Expect: luck'] },
-  ])('a write behind $what has no effect', async ({ what, line, length, expectation }) => {
+  ])('a write after $what has no effect', async ({ what, line, length, expectation }) => {
     const { app, written } = buildWrites();
     const client = await RawClient.open(await listen(app));
     const first = requestText(line, [`Content-Length: ${length}`, ...expectation]);
@@ -342,7 +342,7 @@ describe('after an answer with `Connection: close`, a request that came behind i
   });
 });
 
-test('the rest of a body is read within bounds also if nothing was refused', async () => {
+test('the rest of a body is read within bounds even if nothing was refused', async () => {
   // Only what is left of a body has an end so soon.
   const config = { ...edgeConfig, REQUEST_IDLE_TIMEOUT_MS: 3_600_000 };
   const client = await RawClient.open(await listen(buildEdge(addRoutes, { config }).app));
@@ -351,7 +351,7 @@ test('the rest of a body is read within bounds also if nothing was refused', asy
   await client.ended();
 });
 
-describe('a client that reads only once it has sent all of a body that is too large receives the answer', () => {
+describe('a client that reads only after it has sent a too large body receives the answer', () => {
   const answered = /^HTTP\/1\.1 413 [^]*"payload_too_large"[^]*\}$/;
 
   test.each<{ readonly headers: readonly string[] }>([{ headers: [] }, { headers: ['Connection: close'] }])(
@@ -417,7 +417,7 @@ describe('the media type', () => {
     expect(response.json()).toEqual(validationErrorAt('Content-Type'));
   });
 
-  test('must be there', async () => {
+  test('is required', async () => {
     expect((await put('/media', '[]')).json().error.message).toMatch(/^Content-Type: is missing/);
   });
 });

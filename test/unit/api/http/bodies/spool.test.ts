@@ -41,7 +41,7 @@ describe.each([
   ['one large entry', [100_000], 1],
   ['small ones behind a large one', [10, 200, 1, 0, 5, 300_000], 1],
 ])('%s', (_what, lengths, files) => {
-  test('is read back in order, and a file has no name', async () => {
+  test('is read back in order, and its file has no name', async () => {
     const entries = lengths.map((length) => randomBytes(length));
     const spool = new Spool(folder, 100);
     for (const entry of entries) await spool.write(entry);
@@ -53,7 +53,7 @@ describe.each([
   });
 });
 
-test('a body of 1 MiB needs no file, and nobody else reads that of a larger one', async () => {
+test('a body of 1 MiB needs no file, and nobody else can read the file of a larger one', async () => {
   await using spool = new Spool(folder);
   for (let kib = 0; kib < 1024; kib += 1) await spool.write(Buffer.alloc(1024));
   expect(await openFiles()).toEqual([]);
@@ -62,7 +62,7 @@ test('a body of 1 MiB needs no file, and nobody else reads that of a larger one'
   expect((await stat(file!)).mode & 0o777).toBe(0o600);
 });
 
-test('it is whole where the system writes and reads some bytes at a time, as where a disk fills up', async () => {
+test('a spool is complete even if the system writes and reads only some bytes at a time', async () => {
   const probe = await open(join(folder, 'probe'), 'w');
   const fileHandle = Object.getPrototypeOf(probe) as FileHandle;
   await probe.close();
@@ -84,20 +84,20 @@ test('it is whole where the system writes and reads some bytes at a time, as whe
   }
 });
 
-test('a file that has become shorter is no whole body', async () => {
+test('a file that has become shorter is an error', async () => {
   await using spool = new Spool(folder, 0);
   await spool.write(Buffer.alloc(100));
   await truncate((await openFiles())[0]!, 99);
   await expect(readAll(spool)).rejects.toThrow('a spool ends 1 bytes too early');
 });
 
-test('a spool whose folder takes no file is unavailable', async () => {
+test('a spool whose folder accepts no file is unavailable', async () => {
   await using spool = new Spool(join(folder, 'gone'), 100);
   await spool.write(Buffer.alloc(100));
   await expect(spool.write(Buffer.alloc(1))).rejects.toMatchObject({ type: 'service_unavailable' });
 });
 
-test('the folder is emptied at the start, and is that of the system where none can be made', async () => {
+test("the folder is emptied at the start; if none can be made, it is the system's folder", async () => {
   const made = await openSpoolFolder(folder);
   await writeFile(join(made, 'body-1'), 'left by a process that was killed');
   expect(await openSpoolFolder(folder)).toBe(made);

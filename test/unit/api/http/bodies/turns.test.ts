@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { expect, jest, test } from '@jest/globals';
 import { Turns } from '../../../../../src/api/http/bodies/turns.ts';
 
-test('turns come in the order in which they were asked for, one in each turn of the event loop', async () => {
+test('turns are taken first come, first served, one in each turn of the event loop', async () => {
   const turns = new Turns();
   const order: string[] = [];
   const loop = async (): Promise<void> => {
@@ -23,7 +23,7 @@ test('turns come in the order in which they were asked for, one in each turn of 
   await turns.take();
 });
 
-test('between two turns sockets are read', async () => {
+test('sockets are read between two turns', async () => {
   const turns = new Turns();
   const server = createServer((socket) => socket.pipe(socket)).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -48,7 +48,7 @@ test('between two turns sockets are read', async () => {
   expect(takenBefore).toBeGreaterThan(0);
 });
 
-test('behind each step there is a rest while small requests come, and none otherwise', async () => {
+test('a pause follows each step while small requests arrive, and none otherwise', async () => {
   const turns = new Turns();
   const stepMs = 2;
   const timeOfSteps = async (steps: number): Promise<number> => {

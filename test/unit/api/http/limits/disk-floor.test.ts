@@ -35,7 +35,7 @@ test.each<[Record<string, string>, ReturnType<typeof foldersToWatch>]>([
   expect(foldersToWatch(readConfig(environment))).toEqual(folders);
 });
 
-test('requests at the same time look once, and a folder that is gone stops nothing', async () => {
+test('simultaneous requests measure the disk once, and a missing folder refuses nothing', async () => {
   const folders = [
     { name: 'postgres', path: import.meta.dirname },
     { name: 'files', path: '/nowhere' },
@@ -47,7 +47,7 @@ test('requests at the same time look once, and a folder that is gone stops nothi
   await floor.require();
 });
 
-test('folders on one device count as one disk: its room is its free space above a quarter of the floor', async () => {
+test('folders on one device count as one disk with its free space above a quarter of the floor', async () => {
   const folders = [
     { name: 'postgres', path: import.meta.dirname },
     { name: 'files', path: import.meta.dirname },

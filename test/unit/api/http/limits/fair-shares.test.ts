@@ -61,7 +61,7 @@ test('one team alone has at most a half of the places', async () => {
   expect(inside).toEqual(['a0', 'a1', 'a2', 'a3']);
 });
 
-test('whatever another team holds back, the next one has a place at once', async () => {
+test('however much one team holds, the next one gets a place at once', async () => {
   many('a', 100);
   many('b', 100);
   many('c', 1);
@@ -69,7 +69,7 @@ test('whatever another team holds back, the next one has a place at once', async
   expect([ofTeam('a'), ofTeam('b'), ofTeam('c')]).toEqual([4, 2, 1]);
 });
 
-test('a place goes to who waits longest, of those whose team has fewer than are free', async () => {
+test('a free place goes to the longest waiter whose team holds less than remains free', async () => {
   const [first, second] = many('a', 4);
   const rest = many('b', 3);
   await turn();
@@ -84,7 +84,7 @@ test('a place goes to who waits longest, of those whose team has fewer than are 
   expect(ofTeam('b')).toBe(0);
 });
 
-test('who finds no place in time is refused, and takes none later', async () => {
+test('a request that finds no place in time is refused, and takes none later', async () => {
   const [first, ...others] = many('a', 5);
   await turn();
   jest.advanceTimersByTime(waitMs - 1);
@@ -97,7 +97,7 @@ test('who finds no place in time is refused, and takes none later', async () => 
   expect(inside).toEqual(['a1', 'a2', 'a3']);
 });
 
-test('work that fails leaves its place, and its error is told', async () => {
+test('failed work releases its place and reports its error', async () => {
   const broken = new Error('broken');
   for (let at = 0; at < 20; at += 1) {
     await expect(
@@ -111,7 +111,7 @@ test('work that fails leaves its place, and its error is told', async () => {
   expect(inside).toHaveLength(4);
 });
 
-test('one place lets one in', async () => {
+test('a single place can be taken', async () => {
   shares = newShares(1);
   const first = come('a0');
   come('b0');
@@ -121,7 +121,7 @@ test('one place lets one in', async () => {
   expect(inside).toEqual(['b0']);
 });
 
-test('who waits because of others is told so', async () => {
+test('a refusal says whether the own team or all teams hold the places', async () => {
   many('a', 4);
   many('b', 2);
   many('c', 1);
@@ -135,7 +135,7 @@ test('who waits because of others is told so', async () => {
   await last!.leave();
 });
 
-test('units that are given back early are for others', async () => {
+test('units that are released early can be taken by others', async () => {
   const whole = await shares.take('a', 8);
   const next = shares.take('b', 3);
   whole.shrink(6);
@@ -150,12 +150,12 @@ test('units that are given back early are for others', async () => {
   expect(shares.used).toBe(0);
 });
 
-test('what asks for more than there is takes all', async () => {
+test('a request for more than the capacity takes all units', async () => {
   (await shares.take('a', 1000)).release();
   expect(shares.used).toBe(0);
 });
 
-test('whatever comes and goes, no more is used than there is, a team beside others has no more than is left, and all is given back', async () => {
+test('in any sequence no more units are held than exist, no team beside others holds more than remains, and all are released', async () => {
   jest.useRealTimers();
   const step = fc.record({
     team: fc.constantFrom('a', 'b', 'c'),
@@ -183,7 +183,7 @@ test('whatever comes and goes, no more is used than there is, a team beside othe
   );
 });
 
-test('one has no more than each may have, however much is left', async () => {
+test('one team has no more than the maximum of each, however much remains', async () => {
   shares = new FairShares({
     name: 'signed_puts',
     capacity: 100,
@@ -208,7 +208,7 @@ test('one has no more than each may have, however much is left', async () => {
   await third!.leave();
 });
 
-test('while several come, each has no more than when it is shared; a second later one alone has more again', async () => {
+test('while several teams take units, each has at most the shared maximum; a second later one team alone may have more', async () => {
   shares = new FairShares({
     name: 'writes',
     capacity: 16,
@@ -233,7 +233,7 @@ test('while several come, each has no more than when it is shared; a second late
   expect(shares.used).toBe(0);
 });
 
-test('kept units are for teams that hold none', async () => {
+test('kept units go only to teams that hold none', async () => {
   shares = new FairShares({ name: 'bodies', capacity: 8, kept: 2, waitMs, onRefused: () => undefined });
   many('a', 100);
   many('b', 100);
@@ -245,7 +245,7 @@ test('kept units are for teams that hold none', async () => {
   expect([ofTeam('a'), ofTeam('b'), ofTeam('c'), ofTeam('d')]).toEqual([4, 2, 1, 1]);
 });
 
-test('while a team that holds nothing waits, slow holders are ended, first of the team that holds most, and no more than needed', async () => {
+test('while a team that holds nothing waits, slow holders are ended, first of the largest team, and no more than necessary', async () => {
   const ended: string[] = [];
   const slow = new Set(['a0', 'a1', 'b0', 'c0']);
   for (const [name, units] of [

@@ -101,7 +101,7 @@ async function cutOff(client: RawClient): Promise<string> {
 }
 
 describe('a limit that is refilled', () => {
-  test('gives all its units at once, and from then on as many as come back', async () => {
+  test('gives all its units at once, and then as many as are refilled', async () => {
     const limit = new RefilledLimit('refusals', 2, 200);
     expect([1, 2, 3].map(() => limit.take('a') === null)).toEqual([true, true, false]);
     expect(limit.take('b')).toBeNull();
@@ -109,7 +109,7 @@ describe('a limit that is refilled', () => {
     expect(limit.take('a')).toBeNull();
   });
 
-  test('says when there is another one', () => {
+  test('says when the next unit is available', () => {
     const limit = new RefilledLimit('refusals', 2, hour);
     limit.count('a', 2);
     expect(limit.take('a')).toEqual({
@@ -118,7 +118,7 @@ describe('a limit that is refilled', () => {
     });
   });
 
-  test('is owed as many units as there are at most, and takes back no more', () => {
+  test('has a debt of at most its maximum, and never more units than that', () => {
     const limit = new RefilledLimit('refusals', 2, hour);
     limit.count('a', 100);
     expect(limit.take('a')?.headers).toEqual({ 'retry-after': '5400' });
@@ -204,7 +204,7 @@ describe('while a process fills its read model', () => {
     );
   });
 
-  test('new connections of one address are closed unread once there were too many, and those that are open are bounded', async () => {
+  test('new connections of one address beyond its limit are closed unread, and its open ones are bounded', async () => {
     const { app, closed } = open(0, { RATE_LIMIT_CONNECTIONS: 3, CONNECTIONS_PER_ADDRESS_MAX: 2 });
     const port = await listen(app);
     const [first] = [await RawClient.open(port), await RawClient.open(port)];
@@ -218,7 +218,7 @@ describe('while a process fills its read model', () => {
     expect(closed).toEqual(['open_of_address', 'new_of_address']);
   });
 
-  test('requests that are sent before answers are read count as connections', async () => {
+  test('requests sent before earlier answers are read count as connections', async () => {
     const { app, closed } = open(0, { RATE_LIMIT_CONNECTIONS: 300 });
     const port = await listen(app);
     const greedy = await RawClient.open(port);
@@ -233,7 +233,7 @@ describe('new connections', () => {
   const open = (changes: Partial<AppDependencies['config']>) =>
     limited(0, { config: { ...edgeConfig, RATE_LIMIT_CONNECTIONS: 2, RATE_LIMIT_WINDOW_MS: day, ...changes } });
 
-  test('new connections of one address are closed unread once there were too many, and older ones go on', async () => {
+  test('new connections of one address beyond its limit are closed unread, and older ones stay open', async () => {
     const { app, closed } = open({});
     const port = await listen(app);
     const first = await RawClient.open(port);
@@ -248,7 +248,7 @@ describe('new connections', () => {
     await first.see(/own/);
   });
 
-  test('do not count if a valid token comes on them', async () => {
+  test('do not count if a request with a valid token arrives on them', async () => {
     const { app, closed } = open({});
     const port = await listen(app);
     for (let count = 0; count < 5; count += 1) {
@@ -263,7 +263,7 @@ describe('new connections', () => {
     expect(closed).toEqual(['new_of_address']);
   });
 
-  test('count more if their client sends many requests and takes no answer', async () => {
+  test('count several times if their client sends many requests and reads no answer', async () => {
     const { app, closed } = open({ RATE_LIMIT_CONNECTIONS: 300 });
     const port = await listen(app);
     const greedy = await RawClient.open(port);
@@ -317,11 +317,11 @@ describe('behind a proxy', () => {
     ['two proxies', ['10.0.0.0/8'], '198.51.100.1, 203.0.113.9, 10.0.0.9', '203.0.113.9'],
     ['one proxy, by number', 1, '198.51.100.1, 203.0.113.9', '203.0.113.9'],
     ['two proxies, by number', 2, '198.51.100.1, 203.0.113.9', '198.51.100.1'],
-  ] as const)("the client's address is known if %s", async (_what, trusted, forwarded, client) => {
+  ] as const)('the address of the client is known if %s', async (_what, trusted, forwarded, client) => {
     expect(await clientOf(trusted, forwarded)).toBe(client);
   });
 
-  test('clients have limits of their own, and a forged address from elsewhere has no effect', async () => {
+  test('clients have limits of their own, and an address that others forge has no effect', async () => {
     const { app } = limited(1, { config: { ...edgeConfig, TRUSTED_PROXIES: ['10.0.0.7'] } });
     const ask = async (remoteAddress: string, client: string): Promise<number> =>
       (await app.inject({ url: '/livez', headers: { 'x-forwarded-for': client }, remoteAddress })).statusCode;
@@ -334,7 +334,7 @@ describe('behind a proxy', () => {
     expect(await ask('10.0.0.7', '203.0.113.11')).toBe(200);
   });
 
-  test('connections of the proxy are not bounded as those of a client', async () => {
+  test('connections of the proxy do not have the limits of a client', async () => {
     const config = {
       ...edgeConfig,
       CONNECTIONS_PER_ADDRESS_MAX: 1,
@@ -378,7 +378,7 @@ test('static files count as outgoing bytes until the client has taken them', asy
   await sleepUntil(async () => outgoingBytes.used === 0, 'the bytes are given back');
 });
 
-test('a static file is refused while its address has too many bytes under way', async () => {
+test('a static file is refused while too many bytes for its address are in transit', async () => {
   const outgoingBytes = new FairShares({
     name: 'outgoing_bytes',
     capacity: 1000,

@@ -34,7 +34,7 @@ describe('what is counted', () => {
     expect(limit.left('a').units).toBe(left);
   });
 
-  test('each team has its own', () => {
+  test('each team has its own window', () => {
     const limit = new RateLimit('requests', 1, hour);
     expect([take(limit, 'a', 1, 1), take(limit, 'b', 1, 1)]).toEqual([
       [true, false],
@@ -43,7 +43,7 @@ describe('what is counted', () => {
     expect([limit.left('c'), limit.left('b').units]).toEqual([{ units: 1, seconds: 3600 }, 0]);
   });
 
-  test('whatever comes is counted', () => {
+  test('every request is counted', () => {
     const step = fc.record({ late: fc.boolean(), units: fc.integer({ min: 0, max: 40 }) });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 30 }), fc.array(step, { maxLength: 30 }), (max, steps) => {
@@ -79,7 +79,7 @@ describe('what is counted', () => {
     expect(Number(refusal!.headers['retry-after'])).toBeGreaterThanOrEqual(limit.left('a').seconds);
   });
 
-  test('when the window has ended it begins anew', async () => {
+  test('when a window has ended, the next one begins at 0', async () => {
     const limit = new RateLimit('rows', 10, 50);
     for (const units of [10, 15, 3])
       await sleepUntil(async () => limit.take('a', units) === null, 'the window has ended');
@@ -131,7 +131,7 @@ function read(field: unknown): unknown[] {
 }
 
 describe('the fields', () => {
-  test('say what the limits are, and what is left of them', async () => {
+  test('show the limits, and what is left of them', async () => {
     const { app } = limited({ requests: 5, rows: 100, windowMs: 86_399_500 });
     await app.inject({ method: 'POST', url: '/rows/30', headers });
     const answer = await app.inject({ url: '/tables', headers });
@@ -152,7 +152,7 @@ describe('the fields', () => {
   test.each([
     [{ requests: 5 }, [['requests', { q: 5, w: 3600 }]]],
     [{ rows: 2_147_483_647 }, [['rows', { q: 2_147_483_647, qu: 'rows', w: 3600 }]]],
-  ])('%j: say nothing of a limit that is not there', async (settings, policies) => {
+  ])('%j: show only limits that are set', async (settings, policies) => {
     const { app } = limited(settings);
     const answer = await app.inject({ url: '/tables', headers });
     expect(read(answer.headers['ratelimit-policy'])).toEqual(policies);
@@ -166,7 +166,7 @@ describe('the fields', () => {
     ['/bug', 500],
     ['/tables?x=1', 400],
     ['/tables?%', 400],
-  ])('are on %s, which is %i, and it counts', async (url, status) => {
+  ])('are on %s with status %i, which counts', async (url, status) => {
     const { app } = limited({ requests: 5 });
     await app.inject({ url: '/tables', headers });
     const answer = await app.inject({ url, headers });
@@ -180,7 +180,7 @@ describe('the fields', () => {
     ['a wrong token', { url: '/tables', headers: { authorization: 'Bearer x' } }, 404],
     ['a path where nothing is', { url: '/nothing', headers }, 404],
     ['a wrong method', { method: 'PUT', url: '/tables', headers }, 405],
-  ] as const)('are not on %s, and it does not count', async (_what, request, status) => {
+  ] as const)('are not on %s, which does not count', async (_what, request, status) => {
     const { app } = limited({ requests: 1, rows: 1 });
     const answer = await app.inject(request);
     expect(answer.statusCode).toBe(status);
@@ -188,7 +188,7 @@ describe('the fields', () => {
     expect((await app.inject({ url: '/tables', headers })).statusCode).toBe(200);
   });
 
-  test('are nowhere without limits', async () => {
+  test('are on no answer without limits', async () => {
     expect(RateLimits.of({ RATE_LIMIT_WINDOW_MS: 1000 }, { rateLimited: () => undefined })).toBeNull();
     const { app } = limited({});
     const answer = await app.inject({ url: '/tables', headers });
@@ -196,8 +196,8 @@ describe('the fields', () => {
   });
 });
 
-describe('what is too much', () => {
-  test('requests do not get to their route', async () => {
+describe('use beyond a limit', () => {
+  test('refuses requests before they reach their route', async () => {
     const { app, refused, reached } = limited({ requests: 2 });
     const answers = await Promise.all(Array.from({ length: 5 }, () => app.inject({ url: '/tables', headers })));
     expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, 200, 429, 429, 429]);
@@ -214,7 +214,7 @@ describe('what is too much', () => {
     expect(Number(answer.headers['retry-after'])).toBeGreaterThanOrEqual(t);
   });
 
-  test('rows are refused where they are counted', async () => {
+  test('refuses rows where they are counted', async () => {
     const { app, refused } = limited({ requests: 10, rows: 10 });
     const statuses: number[] = [];
     for (const rows of [4, 7, 6, 1])

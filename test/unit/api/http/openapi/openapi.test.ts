@@ -76,12 +76,12 @@ function answersWithText(operation: OperationObject): boolean {
 }
 
 describe('it is complete', () => {
-  test('each route is in it, and nothing else', () => {
+  test('each route is in the document, and nothing else', () => {
     expect(described.length).toBeGreaterThan(15);
     expect(operations.map(({ name }) => name).toSorted()).toEqual(described.map(({ name }) => name).toSorted());
   });
 
-  test.each(described)('$name has the answers that all have', ({ method, route, operation }) => {
+  test.each(described)('$name has the answers that all operations have', ({ method, route, operation }) => {
     const { public: isPublic = false, forOperators = false } = route.config ?? {};
     const isRead = method === 'GET' || method === 'HEAD' || route.url.endsWith('/query');
     // Bytes of files are no event, and what operators change is no event of a client.
@@ -106,12 +106,12 @@ describe('it is complete', () => {
     expect(Object.keys(operation!.responses).some((status) => status < '400')).toBe(true);
   });
 
-  test.each(described)('$name takes a body if its method does', ({ name, method, operation }) => {
+  test.each(described)('$name has a body if its method has one', ({ name, method, operation }) => {
     const hasNone = /^POST .*\/(complete|suspend|resume|release)$/.test(name);
     expect(operation!.requestBody !== undefined).toBe(['POST', 'PUT', 'PATCH'].includes(method) && !hasNone);
   });
 
-  test.each(described)('$name has the parameters of its path, and the query that it checks', ({ route, operation }) => {
+  test.each(described)('$name has the parameters of its path and of its query', ({ route, operation }) => {
     const namesIn = (place: string): string[] => {
       return operation!.parameters.filter((parameter) => parameter.in === place).map(({ name }) => name);
     };
@@ -119,14 +119,14 @@ describe('it is complete', () => {
     expect(namesIn('query')).toEqual(Object.keys((route.schema!.querystring as { shape: object }).shape));
   });
 
-  test('a route that says nothing of itself is an error', () => {
+  test('a route without a description is an error', () => {
     const route = { method: 'GET', url: '/x', handler: () => '', schema: {} } as const;
     expect(() => buildDocument([route], { version: '1', serverUrl: '/' })).toThrow(
       'GET /x has no operation in its config',
     );
   });
 
-  test('a path parameter that nothing describes is an error', () => {
+  test('a path parameter without a description is an error', () => {
     const operation: Operation = { operationId: 'getX', tag: 'Rows', summary: '', description: '', answers: {} };
     const route = { method: 'GET', url: '/x/:xID', handler: () => '', schema: {}, config: { operation } } as const;
     expect(() => buildDocument([route as unknown as RouteOptions], { version: '1', serverUrl: '/' })).toThrow(
@@ -134,7 +134,7 @@ describe('it is complete', () => {
     );
   });
 
-  test('each type of error is one that an operation answers with', () => {
+  test('some operation answers with each type of error', () => {
     const types = operations.flatMap(({ operation }) => errorsOf(operation).map((error) => error.split(' ')[1]!));
     // The answers to HEAD end in `head`.
     expect([...new Set(types)].filter((type) => type !== 'head').toSorted()).toEqual(
@@ -146,7 +146,7 @@ describe('it is complete', () => {
 describe('it is OpenAPI 3.1', () => {
   const validate = async (tried: object) => new Validator().validate(structuredClone(tried) as Record<string, unknown>);
 
-  test('by the schema that the standard has for it', async () => {
+  test('the document is valid by the schema of the standard', async () => {
     expect(await validate(document)).toEqual({ valid: true });
   });
 
@@ -219,7 +219,7 @@ function* contentsAt(
 }
 
 describe('its examples', () => {
-  test.each([...bodies()])('the examples of $name are what the body takes', ({ place, examples }) => {
+  test.each([...bodies()])('the body of $name accepts its examples', ({ place, examples }) => {
     expect(Object.keys(examples).length).toBeGreaterThan(0);
     for (const { value } of Object.values(examples)) expect(interfaceDocument.misfitAt(place, value)).toBeNull();
   });
@@ -241,7 +241,7 @@ describe('its links', () => {
   const operationOf = (operationId: string) =>
     operations.find(({ operation }) => operation.operationId === operationId)!;
 
-  test.each(linked)('$name gives a parameter of the path, from where one stands', ({ path, response, link }) => {
+  test.each(linked)('$name links to a parameter of the path', ({ path, response, link }) => {
     const target = operationOf(link.operationId);
     const examplesOf = Object.values(response.content?.['application/json']?.examples ?? {}).map(({ value }) => value);
     for (const [name, expression] of Object.entries(link.parameters ?? {})) {
@@ -275,7 +275,7 @@ describe('its links', () => {
     ['POST /admin/teams 201', 'teamID', []],
     ['POST /admin/teams/{teamID}/tokens 201', 'tokenID', []],
     ['POST /admin/tokens 201', 'tokenID', []],
-  ])('%s leads to all that takes its %s', (from, parameter, except) => {
+  ])('%s links to all operations that take its %s', (from, parameter, except) => {
     const reached = linked
       .filter(({ name, link }) => name.startsWith(`${from}:`) && link.parameters?.[parameter] !== undefined)
       .map(({ link }) => link.operationId);
@@ -290,7 +290,7 @@ describe('its links', () => {
     expect(reached.toSorted()).toEqual(wanted.toSorted());
   });
 
-  test('a stash leads to a table of its rows', () => {
+  test('a stash links to a table of its rows', () => {
     expect(
       linked.find(({ name }) => name === 'PUT /stashes/{stashID}/{serial} 200: createTable')?.link.requestBody,
     ).toEqual({
@@ -321,7 +321,7 @@ describe('its parameters', () => {
       ['a', '*', '"1", "2"', '2026-10-21'],
     ],
     ['POST /tables Content-Encoding', ['identity', 'gzip', 'br', 'zstd'], ['deflate', 'gzip, br']],
-  ])('%s takes %j, and not %j', (name, good, bad) => {
+  ])('%s accepts %j, and not %j', (name, good, bad) => {
     const { place } = found(name);
     expect(
       [...good, ...bad].filter((value) => interfaceDocument.misfitAt([...place, 'schema'], value) === null),
@@ -384,11 +384,11 @@ describe('its parameters', () => {
     [{ aggregate: [{ op: 'sum', column: 'a\0' }] }, false],
     [{ aggregate: [{ op: 'count', as: '\0' }] }, false],
     [{ aggregate: [{ op: 'count', column: 'a', as: 'b' }] }, true],
-  ] as readonly (readonly [object, boolean])[])('a query %j is in it: %s', (query, isDescribed) => {
+  ] as readonly (readonly [object, boolean])[])('the document describes a query with %j: %s', (query, isDescribed) => {
     expect(interfaceDocument.misfitAt(queried, query) === null).toBe(isDescribed);
   });
 
-  test('the name of a file is one without a path', () => {
+  test('the name of a file has no path', () => {
     const fits = [
       'a',
       'photo.png',
@@ -414,7 +414,7 @@ describe('its parameters', () => {
     expect(fits).toEqual(['a', 'photo.png', '\u00a0', '...']);
   });
 
-  test('no regular expression has more than generators know', () => {
+  test('each regular expression has only forms that generators know', () => {
     const patterns = [...JSON.stringify(document).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)].map(
       ([, text]) => JSON.parse(text!) as string,
     );
@@ -423,7 +423,7 @@ describe('its parameters', () => {
   });
 });
 
-describe('an answer that it does not describe is found', () => {
+describe('the test finds an answer that the document does not describe', () => {
   const table = { id: '0199c2f4-6d1e-7a30-8c55-1f0a2b3c4d5e', name: 'people' };
   const error = { type: 'table_not_found', message: 'x' };
   const path = `/tables/${table.id}/rows`;
@@ -479,7 +479,7 @@ describe('an answer that it does not describe is found', () => {
         body: { error: { ...error, type: 'method_not_allowed' } },
       },
     ],
-  ])('%j is described', (answer) => {
+  ])('the answer %j is described', (answer) => {
     expect(check(answer)).toBeNull();
   });
 
@@ -524,11 +524,11 @@ describe('an answer that it does not describe is found', () => {
       'an answer without the header Allow',
     ],
     [{ path: '/tables', method: 'PUT', body: {} }, 'the status 200 there'],
-  ])('%j is not', (answer, problem) => {
+  ])('the answer %j is not described', (answer, problem) => {
     expect(check(answer)).toEqual(problem);
   });
 
-  test('so is a request that is accepted', () => {
+  test('an accepted request is described', () => {
     const accepted = { method: 'POST', path: '/tables?name=n', mediaType: 'application/json', body: '[]' };
     expect(() => interfaceDocument.checkAccepted(accepted)).not.toThrow();
     expect(() => interfaceDocument.checkAccepted({ ...accepted, path: '/tables?nom=n' })).toThrow(
@@ -541,7 +541,7 @@ describe('an answer that it does not describe is found', () => {
   });
 });
 
-test('the types of the client are those of the document: else start the service, and run `npm run client:types`', async () => {
+test('the types of the client match the document (if not, start the service and run `npm run client:types`)', async () => {
   const generated = astToString(await generateTypes(document as unknown as OpenAPI3));
   expect(await readFile(new URL('../../../../../clients/typescript/src/interface.ts', import.meta.url), 'utf8')).toBe(
     `${COMMENT_HEADER}${generated}`,

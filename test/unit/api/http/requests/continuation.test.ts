@@ -18,7 +18,7 @@ const table = '01890000-0000-7000-8000-000000000000';
 const here = formatRowsContinuation(table, { generation: 10n, version: 20n, ordinal: 1, index: 7 });
 
 describe('a continuation', () => {
-  test('says what it was made of, in letters that a query takes as they are', () => {
+  test('contains its position, in characters that a query takes unchanged', () => {
     fc.assert(
       fc.property(fc.uuid(), position, (tableId, place) => {
         const text = formatRowsContinuation(tableId, place);
@@ -33,7 +33,7 @@ describe('a continuation', () => {
     expect(bytes.subarray(0, 24).toString('hex')).toBe('000000000000000a00000000000000140000000100000007');
   });
 
-  test('that was changed anywhere is none', () => {
+  test('that was changed anywhere is refused', () => {
     const letters = 'AZaz09_-';
     fc.assert(
       fc.property(fc.nat(here.length - 1), fc.constantFrom(...letters), (at, letter) => {
@@ -49,7 +49,7 @@ describe('a continuation', () => {
     ['too long', `${here}AAAA`],
     ['padded', `${here}=`],
     ['something else', 'page-2'],
-  ])('is not: %s', (_name, text) => {
+  ])('is never: %s', (_name, text) => {
     expect(() => parseRowsContinuation(table, text)).toThrow(
       'query.continuation: no page of this table has returned this continuation.',
     );
@@ -61,7 +61,7 @@ describe('a continuation', () => {
 });
 
 describe('a continuation of a list of operators', () => {
-  test('says what it was made of, and belongs to its list', () => {
+  test('contains its position, and belongs to its table', () => {
     fc.assert(
       fc.property(fc.uuid(), (id) => {
         const text = formatListContinuation('teams', id);
@@ -78,7 +78,7 @@ describe('a continuation of a list of operators', () => {
 describe('a continuation of tables', () => {
   const tables = formatTablesContinuation(table, { created: 10n, id: table });
 
-  test('says what it was made of, in letters that a query takes as they are', () => {
+  test('contains its position, in characters that a query takes unchanged', () => {
     fc.assert(
       fc.property(fc.uuid(), version, fc.uuid(), (teamId, created, id) => {
         const text = formatTablesContinuation(teamId, { created, id });
@@ -103,7 +103,7 @@ describe('a continuation of tables', () => {
       table,
       formatTablesContinuation(table, { created: 2n ** 63n, id: table }),
     ],
-  ])('is not: %s', (_name, teamId, text) => {
+  ])('is never: %s', (_name, teamId, text) => {
     expect(() => parseTablesContinuation(teamId, text)).toThrow(
       'query.continuation: no page of these tables has returned this continuation.',
     );

@@ -63,7 +63,7 @@ describe('routing', () => {
     expect([response.statusCode, response.headers.allow, response.body]).toEqual([405, 'GET, POST', '']);
   });
 
-  test('an unknown path and a wrong method need no token to be told', async () => {
+  test('an unknown path and a wrong method are answered without a token', async () => {
     const { app } = edge();
     expect((await app.inject('/nothing')).json()).toEqual(errorOf('not_found'));
     expect((await app.inject({ method: 'PUT', url: '/tables' })).json()).toEqual(errorOf('method_not_allowed'));
@@ -79,7 +79,7 @@ describe('routing', () => {
     expect([response.statusCode, response.headers.etag, response.body]).toEqual([200, '"7"', '']);
   });
 
-  test('a text is sent as it is, numbers as written', async () => {
+  test('a text is sent unchanged, and numbers as they were written', async () => {
     expect((await edge().app.inject({ url: '/text', headers })).body).toBe('{"data":4.20}');
   });
 });
@@ -99,12 +99,12 @@ describe('validation', () => {
     expect(response.json()).toEqual(errorOf('request_validation_error', expect.stringMatching(message)));
   });
 
-  test('a path parameter is named', async () => {
+  test('the message names the path parameter', async () => {
     const response = await edge().app.inject({ method: 'PUT', url: '/stashes/_x/1', headers });
     expect(response.json()).toEqual(validationErrorAt('path\\.stashID'));
   });
 
-  test('what fits is coerced', async () => {
+  test('a valid value is converted', async () => {
     const response = await edge().app.inject({ url: '/tables/x/rows?limit=5', headers });
     expect(response.json()).toEqual({ data: { limit: 5 } });
   });
@@ -123,7 +123,7 @@ describe('the token', () => {
     ['Bearer good-token, Bearer good-token'],
     ['good-token'],
     [['Bearer good-token', 'Bearer good-token']],
-  ])('%j is refused with one body', async (value) => {
+  ])('the header %j is refused, with the same body for all', async (value) => {
     const response = await edge().app.inject({ url: '/tables', headers: { authorization: value as string } });
     expect(response.statusCode).toBe(404);
     expect(response.json()).toEqual(refused);
@@ -137,12 +137,15 @@ describe('the token', () => {
     );
   });
 
-  test.each(['Bearer good-token', 'bearer good-token', 'BEARER   good-token'])('%s is let in', async (value) => {
-    const response = await edge().app.inject({ url: '/tables', headers: { authorization: value } });
-    expect(response.json()).toEqual({ data: { ...unlimited, teamId: 't1' } });
-  });
+  test.each(['Bearer good-token', 'bearer good-token', 'BEARER   good-token'])(
+    'the token %s is accepted',
+    async (value) => {
+      const response = await edge().app.inject({ url: '/tables', headers: { authorization: value } });
+      expect(response.json()).toEqual({ data: { ...unlimited, teamId: 't1' } });
+    },
+  );
 
-  test('may take its time to be looked up', async () => {
+  test('may be looked up slowly', async () => {
     const { app } = edge({
       authenticate: async (token: string) => (token === 'late' ? { ...unlimited, teamId: 't2' } : null),
     });
@@ -166,7 +169,7 @@ describe('the token', () => {
   });
 });
 
-describe('what is thrown', () => {
+describe('an exception', () => {
   const typed = Object.assign(new Error('rows[3].age: broken'), { type: 'request_validation_error' });
   test.each([
     [new HttpError('row_not_found', 'no row'), 404, 'row_not_found', 'no row', undefined],
@@ -180,7 +183,7 @@ describe('what is thrown', () => {
     [new Error('secret detail'), 500, 'internal_error', expect.any(String), undefined],
     [Object.assign(new Error('x'), { statusCode: 418 }), 500, 'internal_error', expect.any(String), undefined],
     [Object.assign(new Error('x'), { type: 'toString' }), 500, 'internal_error', expect.any(String), undefined],
-  ])('%s is answered in the shape of an error', async (thrown, status, type, message, retryAfter) => {
+  ])('becomes an error of the interface: %s', async (thrown, status, type, message, retryAfter) => {
     const { app } = failing(thrown);
     for (const url of ['/sync', '/async']) {
       const response = await app.inject({ url, headers });
@@ -191,7 +194,7 @@ describe('what is thrown', () => {
     }
   });
 
-  test('a bug tells the client its request ID alone, and the log the rest', async () => {
+  test('that is a bug gives the client only its request ID, and the log the rest', async () => {
     const { app, lines } = failing(new Error('secret detail'));
     const response = await app.inject({ url: '/async', headers });
     const requestId = response.headers['request-id'];
@@ -207,24 +210,24 @@ describe('what is thrown', () => {
     );
   });
 
-  test('an unknown outcome names its job', async () => {
+  test('with an unknown outcome names the job', async () => {
     const { app } = failing(new HttpError('outcome_unknown', 'x', { 'job-id': 'job-1' }));
     expect((await app.inject({ url: '/async', headers })).headers['job-id']).toBe('job-1');
   });
 
-  test('something that is no error is a bug too', async () => {
+  test('that is no error is a bug too', async () => {
     expect((await failing('text').app.inject({ url: '/async', headers })).json()).toEqual(errorOf('internal_error'));
   });
 });
 
 describe('the request log', () => {
-  test('is silent unless it is wanted', async () => {
+  test('has no lines unless it is enabled', async () => {
     const { app, lines } = edge();
     await app.inject({ url: '/tables', headers });
     expect(lines).toEqual([]);
   });
 
-  test('has a line an answer, without the query and the token', async () => {
+  test('has a line for each answer, without the query and the token', async () => {
     const config = { ...edgeConfig, LOG_REQUESTS: true };
     const { app, lines } = edge({ config });
     await app.inject({ url: '/tables?signature=1', headers });
@@ -240,7 +243,7 @@ describe('health', () => {
     expect([response.statusCode, response.json()]).toEqual([200, { data: { status: 'ok' } }]);
   });
 
-  test('/readyz says what is missing', async () => {
+  test('/readyz names what is missing', async () => {
     expect((await edge().app.inject('/readyz')).statusCode).toBe(200);
     const { app } = edge({
       checkHealth: async () => ({ notReady: ['Postgres is away.', 'The log is behind.'], problems: [] }),

@@ -59,7 +59,7 @@ describe('malformed HTTP is answered as every error is', () => {
     expect(await client.ended()).toMatch(bad);
   });
 
-  test('a header that is cut short', async () => {
+  test('a truncated header is answered', async () => {
     const client = await RawClient.open(await listen(buildEdge(new Gate().addRoutes).app));
     client.send('GET /quick HTTP/1.1\r\nHos');
     client.socket.end();
@@ -67,7 +67,7 @@ describe('malformed HTTP is answered as every error is', () => {
   });
 });
 
-test('two Authorization headers are no token', async () => {
+test('two Authorization headers count as a wrong token', async () => {
   const client = await RawClient.open(await listen(buildEdge(new Gate().addRoutes).app));
   client.send(requestText('GET /quick', ['authorization: Bearer good-token']));
   await client.see(errorPattern(404, 'request_error'));
@@ -76,25 +76,22 @@ test('two Authorization headers are no token', async () => {
 test.each([
   ['what follows it is malformed', [], '', 'garbage\r\n\r\n', true],
   ['its own body breaks after it took effect', ['Transfer-Encoding: chunked'], '1\r\na\r\n', 'zz\r\n', false],
-])(
-  'a request that is being answered keeps its answer when %s',
-  async (_name, headers, body, garbage, isRefusedAfterIt) => {
-    const gate = new Gate();
-    const { app } = buildEdge(gate.addRoutes);
-    const client = await RawClient.open(await listen(app));
-    client.send(requestText('DELETE /slow', headers, body));
-    await gate.entered;
-    const noticed = once(app.server, 'clientError');
-    client.send(garbage);
-    await noticed;
-    gate.open();
-    const [own, after] = (await client.ended()).split(/(?<=\{"data":"done"\})/) as [string, string?];
-    expect(own).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\{"data":"done"\}$/);
-    expect(after).toEqual(isRefusedAfterIt ? expect.stringMatching(bad) : undefined);
-  },
-);
+])('a request in progress keeps its answer when %s', async (_name, headers, body, garbage, isRefusedAfterIt) => {
+  const gate = new Gate();
+  const { app } = buildEdge(gate.addRoutes);
+  const client = await RawClient.open(await listen(app));
+  client.send(requestText('DELETE /slow', headers, body));
+  await gate.entered;
+  const noticed = once(app.server, 'clientError');
+  client.send(garbage);
+  await noticed;
+  gate.open();
+  const [own, after] = (await client.ended()).split(/(?<=\{"data":"done"\})/) as [string, string?];
+  expect(own).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\{"data":"done"\}$/);
+  expect(after).toEqual(isRefusedAfterIt ? expect.stringMatching(bad) : undefined);
+});
 
-test('what is malformed after several requests is answered after all of them', async () => {
+test('invalid HTTP after several requests is answered after all of them', async () => {
   const client = await RawClient.open(await listen(buildEdge(new Gate().addRoutes).app));
   client.send(
     `${requestText('GET /quick')}${requestText('GET /quick')}GET /quick HTTP/1.1\r\nHost: h\r\nX: \0\r\n\r\n`,
@@ -112,7 +109,7 @@ describe('idle clients', () => {
     server.once('request', ({ socket }) => socket.setTimeout(50));
   };
 
-  test('one that stops in the middle of its body is answered and cut off', async () => {
+  test('a client that stops in the middle of its body is answered and cut off', async () => {
     const { app } = buildEdge(new Gate().addRoutes);
     hurry(app);
     const client = await RawClient.open(await listen(app));
@@ -120,12 +117,12 @@ describe('idle clients', () => {
     expect(await client.ended()).toMatch(late);
   });
 
-  test('one that sends nothing is cut off', async () => {
+  test('a client that sends nothing is cut off', async () => {
     const client = await RawClient.open(await listen(buildEdge(new Gate().addRoutes, impatient).app));
     expect(await client.ended()).toBe('');
   });
 
-  test('one that waits for us is not', async () => {
+  test('a client that waits for the service is not cut off', async () => {
     const gate = new Gate();
     const { app } = buildEdge(gate.addRoutes);
     hurry(app);
@@ -162,7 +159,7 @@ describe('a client that reads an answer', () => {
     expect((await client.ended()).length).toBeLessThan(answer.length);
   });
 
-  test('without a pause is not, however long that takes', async () => {
+  test('without a pause is not cut off, however long that takes', async () => {
     const client = await RawClient.open(
       await listen(buildEdge(large, { readingFloor: { bytesPerSecond: 1, windowMs: 5000 } }).app),
     );
@@ -172,7 +169,7 @@ describe('a client that reads an answer', () => {
 });
 
 describe('close', () => {
-  test('waits for the requests under way, takes no new connections, and ends kept-alive ones', async () => {
+  test('waits for requests in flight, accepts no new connections, and ends kept-alive ones', async () => {
     const gate = new Gate();
     const { app } = buildEdge(gate.addRoutes, { config });
     const port = await listen(app);
@@ -196,7 +193,7 @@ describe('close', () => {
     await closing;
   });
 
-  test('cuts off what is not done in time', async () => {
+  test('cuts off requests that are not done in time', async () => {
     const gate = new Gate();
     const { app } = buildEdge(gate.addRoutes, { config: { ...config, DRAIN_TIMEOUT_MS: 20 } });
     const client = await RawClient.open(await listen(app));
@@ -221,7 +218,7 @@ describe('close', () => {
   });
 });
 
-test('connections beyond the most are closed, but an idle one makes room', async () => {
+test('a connection beyond the maximum is closed, unless an idle one can make room', async () => {
   const gate = new Gate();
   const { app } = buildEdge(gate.addRoutes, { config: { ...config, CONNECTIONS_MAX: 1 } });
   const port = await listen(app);
@@ -249,7 +246,7 @@ test('one address has no more connections than it may', async () => {
   await busy.see(/done/);
 });
 
-test('a request that is sent before the answer to the one before it waits for that, and too many of them end the connection', async () => {
+test('a request that is sent early waits for the previous answer, and too many of them end the connection', async () => {
   const gate = new Gate();
   let quick = 0;
   const { app } = buildEdge((edge) => {
@@ -269,7 +266,7 @@ test('a request that is sent before the answer to the one before it waits for th
   expect(quick).toBeLessThan(400);
 });
 
-test('a request after an answer that ends the connection is not handled: nobody could get its answer', async () => {
+test('a request after an answer that ends the connection is not handled, because nobody could get its answer', async () => {
   const handled: string[] = [];
   const { app } = buildEdge((edge) => {
     edge.get('/last', (_request, reply) => reply.header('connection', 'close').send({ data: 'last' }));

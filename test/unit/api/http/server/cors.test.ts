@@ -81,7 +81,7 @@ describe('an answer', () => {
     expect([answer.statusCode, answer.headers['access-control-allow-origin']]).toEqual([status, app]);
   });
 
-  test('to one request too many allows it too', async () => {
+  test('to a request beyond the rate limit has the headers too', async () => {
     const { app: server } = edge([app]);
     const ask = () => server.inject({ url: '/tables', headers: { authorization, origin: app } });
     for (let n = 0; n < 3; n += 1) await ask();
@@ -91,7 +91,7 @@ describe('an answer', () => {
 });
 
 describe('a preflight', () => {
-  test('needs no token, and is remembered', async () => {
+  test('needs no token, and browsers cache its answer', async () => {
     const answer = await edge([app]).app.inject({ method: 'OPTIONS', url: '/tables/x/rows/y', headers: preflight });
     expect([answer.statusCode, answer.body]).toEqual([204, '']);
     expect(answer.headers).toMatchObject({
@@ -112,7 +112,7 @@ describe('a preflight', () => {
   });
 
   test.each([{}, { origin: app }, { 'access-control-request-method': 'PUT' }])(
-    'is not a request with OPTIONS and %j',
+    'is no request with OPTIONS and %j',
     async (headers) => {
       const answer = await edge('*').app.inject({ method: 'OPTIONS', url: '/tables', headers });
       expect([answer.statusCode, answer.headers.allow, answer.json()]).toEqual([

@@ -2,7 +2,7 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { describe, expect, test } from '@jest/globals';
 import type { App } from '../../../../../src/api/http/server/app-type.ts';
 import { chooseEncoding } from '../../../../../src/api/http/answers/compression.ts';
-import { readIdempotencyKey } from '../../../../../src/api/http/submit/idempotency.ts';
+import { readIdempotencyKey } from '../../../../../src/api/http/submit/request-identity.ts';
 import {
   readIfMatch,
   readIfNoneMatch,
@@ -62,7 +62,7 @@ describe('If-None-Match', () => {
   const vary = 'Accept-Encoding, Authorization';
   const cacheHeaders = { 'etag': '"42"', 'cache-control': 'private, no-cache', vary };
 
-  test.each(['"42"', 'W/"42"', '*', '"1", "42"', '"1","x" , W/"42"'])('%s has it', async (tags) => {
+  test.each(['"42"', 'W/"42"', '*', '"1", "42"', '"1","x" , W/"42"'])('%s contains the version', async (tags) => {
     for (const method of ['GET', 'HEAD'] as const) {
       const response = await get('/versioned', { 'if-none-match': tags }, method);
       expect([response.statusCode, response.body]).toEqual([304, '']);
@@ -70,7 +70,7 @@ describe('If-None-Match', () => {
     }
   });
 
-  test.each(['"41"', '"042"', '"42-gzip"', '"x"', '""'])('%s has not', async (tags) => {
+  test.each(['"41"', '"042"', '"42-gzip"', '"x"', '""'])('%s does not contain the version', async (tags) => {
     const response = await get('/versioned', { 'if-none-match': tags });
     expect(response.statusCode).toBe(200);
     expect(response.headers).toMatchObject(cacheHeaders);
@@ -115,7 +115,7 @@ describe('compression', () => {
     expect(decompress(response.rawPayload).toString()).toBe(long);
   });
 
-  test('not what is short, nor for who does not ask', async () => {
+  test('is not used for short answers, or for clients that do not accept it', async () => {
     const short = await get('/short', { 'accept-encoding': 'gzip' });
     expect([short.headers['content-encoding'], short.headers.vary]).toEqual([undefined, undefined]);
     const plain = await get('/plain');

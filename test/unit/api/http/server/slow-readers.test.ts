@@ -53,13 +53,13 @@ async function ask(windowMs = 500): Promise<{ readonly client: RawClient; readon
   return { client, stream: await asked };
 }
 
-test('one that reads nothing', async () => {
+test('a client that reads nothing is cut off', async () => {
   const { stream } = await ask();
   await once(stream, 'close');
   expect(stream.readableEnded).toBe(false);
 });
 
-test('one that reads in small parts, but not too slowly, gets the whole file', async () => {
+test('a client that reads in small parts, but not too slowly, gets the whole file', async () => {
   const { client } = await ask(3000);
   const ended = once(client.socket, 'end');
   let isOver = false;

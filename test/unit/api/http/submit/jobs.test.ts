@@ -120,7 +120,7 @@ describe('a job', () => {
     ],
   ])('a job %s', async (_name, given, state) => expect((await find(given))?.state).toEqual(state));
 
-  test('keeps what its ID says', async () =>
+  test('is what its ID says', async () =>
     expect((await find({ job: { rows: null } }))?.job).toEqual({ ...job, rows: null }));
 
   test.each<[string, Given]>([
@@ -130,7 +130,7 @@ describe('a job', () => {
     ['that is too old', { outcome: applied, after: week - minute + 1 }],
   ])('%s is none', async (_name, given) => expect(await find(given)).toBeNull());
 
-  test('a job of which nobody can tell is answered with service_unavailable', async () => {
+  test('a job whose state cannot be looked up is answered with service_unavailable', async () => {
     await expect(find({ after: minute + 1, end: null })).rejects.toMatchObject({ type: 'service_unavailable' });
   });
 });

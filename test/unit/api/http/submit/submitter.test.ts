@@ -78,18 +78,18 @@ function prepare(append: (event: EncodedEvent) => Promise<Outcome>, asyncWaitMs 
   return { submitter: new Submitter(log, keys, { shares, asyncWaitMs, logger, outcomes, jobNotes }), lines, noted };
 }
 
-describe('a client that permits a job is answered', () => {
-  test('at once, when the outcome comes soon', async () => {
+describe('a client that accepts a job is answered', () => {
+  test('at once if the outcome comes soon', async () => {
     const { submitter } = prepare(async () => applied);
     expect(await submitter.submitOrAccept(teamId, identity, event)).toMatchObject({ result: {}, etag: 7n });
   });
 
-  test('with a refusal that comes soon', async () => {
+  test('with a refusal if it comes soon', async () => {
     const { submitter } = prepare(async () => refused);
     await expect(submitter.submitOrAccept(teamId, identity, event)).rejects.toMatchObject({ type: 'table_not_found' });
   });
 
-  test('that nothing was done, when that is known soon, also without any wait', async () => {
+  test('that nothing was done, if that is known soon, even without any wait', async () => {
     for (const wait of [0, hour]) {
       const { submitter } = prepare(() => Promise.reject(new NotAppended('full')), wait);
       await expect(submitter.submitOrAccept(teamId, identity, event)).rejects.toThrow(NotAppended);
@@ -117,7 +117,7 @@ describe('a client that permits a job is answered', () => {
     expect(lines).toEqual([]);
   });
 
-  test('with a job that knows its request from others under the same key', async () => {
+  test('with a job that distinguishes its request from others under the same key', async () => {
     const { submitter } = prepare(() => new Promise(() => undefined), 0);
     const jobs = [];
     for (const body of ['one', 'two']) {
@@ -129,7 +129,7 @@ describe('a client that permits a job is answered', () => {
     expect(jobs[0]!.requestTag).not.toBe(jobs[1]!.requestTag);
   });
 
-  test('with a job, when nobody knows what became of it', async () => {
+  test('with a job if the outcome is unknown', async () => {
     const { submitter, lines } = prepare(() => Promise.reject(new AppendUnknown('who knows')));
     const { jobId } = (await submitter.submitOrAccept(teamId, identity, event)) as { jobId: string };
     expect(jobId).toMatch(/^[\w-]{92}$/);
@@ -137,7 +137,7 @@ describe('a client that permits a job is answered', () => {
     expect(lines).toEqual([{ level: 'warn', jobId, error: 'AppendUnknown' }]);
   });
 
-  test('with a job, when the service stops', async () => {
+  test('with a job if the service stops', async () => {
     const { submitter } = prepare(() => new Promise(() => undefined));
     const accepting = submitter.submitOrAccept(teamId, identity, event);
     submitter.giveUp();
@@ -150,13 +150,13 @@ describe('the list of jobs has', () => {
   const wait = (): Promise<Outcome> => new Promise(() => undefined);
   const noteOf = (jobId: string) => ({ teamId, notAfter: now + 60_000, commandId, jobId, ...about, stashId: null });
 
-  test('what was answered 202', async () => {
+  test('requests that were answered 202', async () => {
     const { submitter, noted } = prepare(wait, 0);
     const { jobId } = (await submitter.submitOrAccept(teamId, { ...identity, about }, event)) as { jobId: string };
     expect(noted).toEqual([noteOf(jobId)]);
   });
 
-  test('whose outcome is unknown', async () => {
+  test('requests whose outcome is unknown', async () => {
     const { submitter, noted } = prepare(() => Promise.reject(new AppendUnknown('who knows')));
     const error = (await submitter
       .submit(teamId, { ...identity, about }, event)
@@ -164,7 +164,7 @@ describe('the list of jobs has', () => {
     expect(noted).toEqual([noteOf(error.headers['job-id']!)]);
   });
 
-  test('neither what was answered, nor what is no request of its own', async () => {
+  test('neither requests that were answered, nor parts of requests', async () => {
     const answering = prepare(async () => applied);
     await answering.submitter.submitOrAccept(teamId, { ...identity, about }, event);
     const waiting = prepare(wait, 0);
@@ -173,13 +173,13 @@ describe('the list of jobs has', () => {
   });
 });
 
-describe('what fails behind a 202 is logged, and harms nobody', () => {
+describe('a failure after a 202 is logged, and has no other effect', () => {
   test.each([
     ['warn', new NotAppended('full')],
     ['warn', new AppendUnknown('who knows')],
     ['error', new ProjectionBug('a bug')],
     ['error', new TypeError('another bug')],
-  ])('a failure behind a 202 is logged as %s: %s', async (level, error) => {
+  ])('a failure after a 202 is logged as %s: %s', async (level, error) => {
     const outcome = Promise.withResolvers<Outcome>();
     const { submitter, lines } = prepare(() => outcome.promise, 0);
     const { jobId } = (await submitter.submitOrAccept(teamId, identity, event)) as { jobId: string };
@@ -188,7 +188,7 @@ describe('what fails behind a 202 is logged, and harms nobody', () => {
     expect(lines).toEqual([{ level, jobId, error: error.name }]);
   });
 
-  test('a refusal behind a 202 is not logged as a failure', async () => {
+  test('a refusal after a 202 is not logged as a failure', async () => {
     const outcome = Promise.withResolvers<Outcome>();
     const { submitter, lines } = prepare(() => outcome.promise, 0);
     await submitter.submitOrAccept(teamId, identity, event);
@@ -198,8 +198,8 @@ describe('what fails behind a 202 is logged, and harms nobody', () => {
   });
 });
 
-describe('a client that permits none', () => {
-  test('waits as long as it takes', async () => {
+describe('a client that accepts no job', () => {
+  test('waits as long as necessary', async () => {
     const outcome = Promise.withResolvers<Outcome>();
     const { submitter } = prepare(() => outcome.promise, 0);
     const answer = submitter.submit(teamId, identity, event);
@@ -211,7 +211,7 @@ describe('a client that permits none', () => {
   test.each([
     ['nobody knows', (_: Submitter) => Promise.reject(new AppendUnknown('who knows'))],
     ['the service stops', (submitter: Submitter) => new Promise<Outcome>(() => setImmediate(() => submitter.giveUp()))],
-  ])('is told of the job when %s', async (_name, append) => {
+  ])('gets the ID of the job if %s', async (_name, append) => {
     const { submitter }: { submitter: Submitter } = prepare(() => append(submitter));
     const error = await submitter.submit(teamId, identity, event).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ type: 'outcome_unknown' });
@@ -262,7 +262,7 @@ describe("a request that its team's quota turns away", () => {
     };
   }
 
-  test('has the reason for an answer if it has no key', async () => {
+  test('is answered with the reason if it has no key', async () => {
     const { submitter, told } = prepareTurningAway();
     told.isExceeded = true;
     await expect(submitter.submit(teamId, identity, event)).rejects.toMatchObject(refusal);
@@ -292,7 +292,7 @@ describe("a request that its team's quota turns away", () => {
   });
 });
 
-describe('the answer to what was applied', () => {
+describe('the answer to an applied command', () => {
   const away = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
 
   test.each<[string, Error]>([
@@ -305,7 +305,8 @@ describe('the answer to what was applied', () => {
     const thrown = await submitter.answering(submitted, () => Promise.reject(error)).catch((reason: unknown) => reason);
     expect(thrown).toMatchObject({
       type: 'outcome_unknown',
-      message: 'The request took effect, but the service cannot build its answer now.',
+      message:
+        'The request took effect, but the service cannot build its answer now: get the job, or repeat the request with the same Idempotency-Key.',
     });
     expect(parseJobId(keys, (thrown as { headers: Record<string, string> }).headers['job-id']!)).toMatchObject({
       teamId,
@@ -321,7 +322,7 @@ describe('the answer to what was applied', () => {
     ).toEqual({ data: {} });
   });
 
-  test('has a bug, which is reported as one', async () => {
+  test('that fails because of a bug is reported as a bug', async () => {
     const { submitter } = prepare(async () => applied);
     const submitted = await submitter.submit(teamId, identity, event);
     await expect(submitter.answering(submitted, () => Promise.reject(new TypeError('a bug')))).rejects.toThrow(

@@ -8,7 +8,7 @@ function continuationOf(teamId: string, characters: number, onReleased: () => vo
   return { asker: { teamId, appId: null }, held, columns: 1000, query: 'x'.repeat(characters), prefix: '', offset: 1 };
 }
 
-test('the queries of many teams have so many bytes together, and a team with few keeps its own', () => {
+test('the continuations of many teams share the bytes, and a team with few keeps its own', () => {
   const continuations = new Continuations();
   const small = continuations.keep(continuationOf('small', 100, () => undefined));
   const kept = new Map<string, number>();
@@ -22,7 +22,7 @@ test('the queries of many teams have so many bytes together, and a team with few
   expect(Math.max(...kept.values()) - Math.min(...kept.values())).toBeLessThanOrEqual(1);
 });
 
-test('a team has 1,000; the one that was not used for longest goes first, and what it held is released', () => {
+test('a team has at most 1,000; the least recently used one is dropped, and its copy is released', () => {
   const continuations = new Continuations();
   let released = 0;
   const keep = (): string =>

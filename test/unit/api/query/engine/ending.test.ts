@@ -18,6 +18,6 @@ test.each([
   ],
   [false, new Error('Out of Memory Error: x')],
   [false, 'INTERNAL Error'],
-])('whether the process is broken is %s for %s', (isSo, error) => {
+])('the process counts as broken (%s) after %s', (isSo, error) => {
   expect(isBroken(error)).toBe(isSo);
 });

@@ -21,7 +21,7 @@ function fills(atOnce: number) {
   return { turns, order, fill, end };
 }
 
-test('so many run at once, and the next is of the team that has the fewest', async () => {
+test('a fixed number of fills run at once, and the next one is for the team with the fewest', async () => {
   const { turns, order, fill, end } = fills(2);
   const all = ['a', 'a', 'a', 'a', 'b', 'c'].map((teamId) => fill(teamId));
   await setImmediate();
@@ -33,7 +33,7 @@ test('so many run at once, and the next is of the team that has the fewest', asy
   expect([turns.running, turns.waiting]).toEqual([0, 0]);
 });
 
-test('who is gone before the turn comes is passed over; a failure ends a turn', async () => {
+test('a waiter that has gone is skipped, and a failure ends a turn', async () => {
   const { turns, order, fill, end } = fills(1);
   const first = fill('a');
   const gone = new AbortController();

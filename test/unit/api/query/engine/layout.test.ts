@@ -30,7 +30,7 @@ test.each<[number, ColumnType, number]>([
   expect([Math.log2(layout.blockBytes) % 1, layout.rowGroupRows % 2048]).toEqual([0, 0]);
 });
 
-test('one that was made for few columns is no good for many', () => {
+test('a layout for few columns does not fit a table of many columns', () => {
   const layout = layoutOf(segmentsWith(10, 'number'));
   expect([isGoodFor(layout, segmentsWith(11, 'number')), isGoodFor(layout, segmentsWith(400, 'number'))]).toEqual([
     true,
@@ -52,7 +52,7 @@ test.each<[ColumnType, number]>([
   ]).toEqual([false, true]);
 });
 
-test('the parts are joined that a query reads', () => {
+test('a query joins the parts that it reads', () => {
   expect(withParts('a.rows', [{ part: 0 }])).toBe('a.rows');
   expect(withParts('a.rows', [{ part: 2 }, { part: 0 }, { part: 1 }, { part: 2 }])).toBe(
     'a.rows LEFT JOIN a.rows_1 USING (n, since) LEFT JOIN a.rows_2 USING (n, since)',

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { showTime } from '../../../../../src/api/query/engine/stored-type.ts';
 import { daysOf, microsecondsOfDay, microsecondsSince1970 } from '../../../../../src/language/values/moments.ts';
 
-test('the days of all years are those of JavaScript', () => {
+test('the days of all years equal those of JavaScript', () => {
   const check = (days: number): void => {
     const [date] = new Date(days * 86_400_000).toISOString().split('T') as [string];
     if (daysOf(date) !== days) throw new Error(`${date}: ${daysOf(date)}, not ${days}`);
@@ -60,7 +60,7 @@ test.each([
   expect(microsecondsSince1970(text)).toBe(microseconds);
 });
 
-test('times as JavaScript writes them are those of JavaScript, in all years', () => {
+test('times in the form of JavaScript equal those of JavaScript, in all years', () => {
   const least = Date.parse('0000-01-01T00:00:00.000Z');
   // Steps of about ten years, with hours, minutes, seconds and milliseconds that differ.
   for (let at = least; at <= Date.parse('9999-12-31T23:59:59.999Z'); at += 314_159_265_358) {

@@ -201,7 +201,7 @@ const columnOf = (type: ColumnType, rows: number): fc.Arbitrary<Column> => {
   });
 };
 
-test('cells of all types', async () => {
+test('cells of all types are written', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.tuple(...types.map((type) => columnOf(type, 5))),
@@ -214,7 +214,7 @@ test('cells of all types', async () => {
   );
 });
 
-test('moments beside texts and keys that look like them', async () => {
+test('moments are written, next to texts and keys that look like moments', async () => {
   const moments = ['date', 'time', 'dateTime'] as const;
   const ids = ['d', '"d', 'x"d', '\\', '\\"', 'd":"', 'dd'];
   const lookalikes = fc.constantFrom(
@@ -252,7 +252,7 @@ test('moments beside texts and keys that look like them', async () => {
   );
 });
 
-test('columns by their IDs', async () => {
+test('columns are found by their IDs', async () => {
   const ids = [
     'a',
     'A',
@@ -289,7 +289,7 @@ test('columns by their IDs', async () => {
   }
 });
 
-test('tables whose cells all are prepared, or none, and rows of several writes', async () => {
+test('tables are written with all cells prepared, or none, and in several writes', async () => {
   const tokens = Array.from({ length: 3 }, () => JSON.stringify('x'.repeat(1_500_000)));
   for (const type of ['string', 'json'] as const) {
     for (const write of ways)

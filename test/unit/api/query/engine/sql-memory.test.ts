@@ -51,7 +51,7 @@ test('SQL within the memory is answered', async () => {
 test.each([
   { resident: 101, mapped: 0 },
   { resident: 0, mapped: 1001 },
-])('SQL that is alone at work when the process takes too much (%j) is refused', async (taken) => {
+])('SQL is refused if it runs alone while the process takes too much (%j)', async (taken) => {
   const { begun, query } = queries(
     () => taken,
     () => undefined,
@@ -60,7 +60,7 @@ test.each([
   expect(begun).toEqual(['a']);
 });
 
-test('only SQL that takes too much alone is refused, and SQL that comes meanwhile waits', async () => {
+test('only SQL that takes too much by itself is refused, and SQL that arrives meanwhile waits', async () => {
   const late: Promise<string>[] = [];
   const { begun, query, end } = queries(
     (atWork) => ({ resident: atWork.has('large') ? 101 : 50, mapped: 0 }),
@@ -77,7 +77,7 @@ test('only SQL that takes too much alone is refused, and SQL that comes meanwhil
   expect(begun).toEqual(['large', 'small', 'large', 'small', 'late']);
 });
 
-test('a process that keeps too much when no SQL is at work is to be replaced: soon, and before more SQL begins', async () => {
+test('a process that keeps too much memory without running SQL is replaced soon, before more SQL begins', async () => {
   let resident = 80;
   const { kept, query, end } = queries(
     () => ({ resident, mapped: 0 }),
@@ -91,7 +91,7 @@ test('a process that keeps too much when no SQL is at work is to be replaced: so
   await sleepUntil(() => kept.length === 2, 'it is looked at while no SQL is at work');
 });
 
-test('SQL that nobody waits for any more rejects as its signal says', async () => {
+test('SQL that nobody waits for any more rejects with the reason of its signal', async () => {
   const { query } = queries(
     () => ({ resident: 0, mapped: 0 }),
     () => undefined,

@@ -18,7 +18,7 @@ const refused: [string, string][] = [
   [window(10_000, 100), 'too many parts'],
 ];
 
-test('200 characters of operators in sequence are fine, and 201 are not', () => {
+test('200 consecutive characters of operators are accepted, and 201 are not', () => {
   expect(() => checkSql(`SELECT 1 ${'-+'.repeat(100)}1`)).not.toThrow();
   expect(() => checkSql(`SELECT 1 ${'-+'.repeat(100)}-1`)).toThrow('in sequence');
 });
@@ -41,6 +41,6 @@ test.each(
     window(20, 20),
     'SELECT 1 AS "case", \'CASE\' AS "end"',
   ].map((sql) => [sql.slice(0, 60), sql]),
-)('%s is fine', (_begin, sql) => {
+)('%s is accepted', (_begin, sql) => {
   expect(() => checkSql(sql)).not.toThrow();
 });

@@ -199,7 +199,7 @@ test.each([
   expect(await compile(`SELECT CAST(${from} AS ${type}) AS x`)).toBe(expected);
 });
 
-test('a lambda has a guard only if it may make more than its list has', async () => {
+test('a lambda has a guard only if its result may be larger than its list', async () => {
   const unguarded = [
     'x -> x',
     "x -> upper(x) || ', '",
@@ -307,7 +307,7 @@ test.each<[string, string | RegExp, (string | number | boolean | null)[]?]>([
   await expect(compile(sql, parameters)).rejects.toThrow(message);
 });
 
-test('what is passed on counts once', async () => {
+test('an argument that is passed on counts once', async () => {
   const columns = Array.from({ length: 50 }, (_, n) => `c${n}`);
   const first = `SELECT ${columns.map((name) => `${'a + '.repeat(20)}1 AS ${name}`).join(', ')} FROM t`;
   await expect(
@@ -317,7 +317,7 @@ test('what is passed on counts once', async () => {
   ).resolves.toContain('"c49"');
 });
 
-test('functions that are written out have each argument three times at most, and are known', async () => {
+test('functions that are expanded repeat each argument at most three times', async () => {
   const macros = (
     await connection.runAndReadAll(
       "SELECT function_name, parameters, macro_definition FROM duckdb_functions() WHERE function_type = 'macro'",
@@ -339,7 +339,7 @@ test('functions that are written out have each argument three times at most, and
   expect(copies.filter(({ name, most }) => most > 3 || (most > 1 && !copyingFunctions.has(name)))).toEqual([]);
 });
 
-test('each function that is allowed is one that computes', async () => {
+test('each allowed function only computes a value', async () => {
   const found = (
     await connection.runAndReadAll('SELECT DISTINCT function_name, function_type FROM duckdb_functions()')
   ).getRows() as [string, string][];
@@ -385,13 +385,13 @@ describe('names', () => {
   });
 
   test.each(['__', '__typename', '__Secure', '__N_SSG', 'a___41_', '___41_B', '___110000_'])(
-    '%j is none of the engine',
+    "the name %j is none of the engine's",
     (text) => {
       expect([decodeName(text), decodeNames(text)]).toEqual([text, text]);
     },
   );
 
-  test('no two become one, and messages show them as they were', () => {
+  test('no two names become one, and messages show them as they were written', () => {
     const name = fc.oneof(fc.string({ unit: 'grapheme', minLength: 1 }), fc.stringMatching(/^[_a-f0-9A]{1,8}$/));
     fc.assert(
       fc.property(name, name, (a, b) => {
@@ -454,7 +454,7 @@ const constructs: readonly ((name: string, text: string) => string)[] = [
   (_name, text) => `SELECT $x$${text}$x$`,
 ];
 
-test('whatever the names and texts of a query are, it reads nothing but its tables', async () => {
+test('a query with any names and texts reads only its own tables', async () => {
   const part = fc.oneof(
     fc.constantFrom(
       '"',

@@ -37,6 +37,6 @@ test.each([
   ['getenv', 'There is no function getenv, or it is not allowed here.'],
   ['!__postfix', 'There is no operator !.'],
   ['`__postfix', 'Put names in double quotes, not in backticks.'],
-])('%s has no other name', (name, message) => {
+])('no other name is suggested for %s', (name, message) => {
   expect(noFunction(name)).toBe(message);
 });
