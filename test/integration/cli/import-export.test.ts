@@ -409,6 +409,35 @@ describe('the table of an import', () => {
     expect((await client().rows(made.tableID)).map(({ n }) => n)).toEqual([2]);
   });
 
+  test('rows are upserted by the key, which the command declares or checks', async () => {
+    const [first, second] = [
+      await fileOf('first.csv', ['email,age', ...numbers(300).map((n) => `${n},1`)]),
+      await fileOf('second.csv', ['email,age', ...numbers(400).map((n) => `${n},${n < 200 ? 1 : ''}`)]),
+    ];
+    expect((await tablog(['import', first, '--table', 'keyed', '--upsert'])).stderr).toMatch(
+      /There is no table "keyed"/,
+    );
+    const { tableID } = await imported(first, '--table', 'keyed');
+    const upsert = (file: string, ...flags: string[]): Promise<TablogResult> =>
+      tablog(['import', file, '--table', 'keyed', '--upsert', ...flags]);
+    expect((await upsert(second)).stderr).toMatch(/has no key/);
+    const done = await upsert(second, '--key', 'email');
+    expect([done.code, withoutProgress(done.stderr)]).toEqual([0, 'The key of the table is now email.\n']);
+    expect(done.stdout).toMatch(
+      /^400 rows upserted into the table "keyed" .*: 100 added, 100 patched, 200 unchanged, /,
+    );
+    const rows = cellsOf(await client().rows(tableID));
+    expect(rows).toEqual(numbers(400).map((n) => (n < 200 ? { email: n, age: 1 } : { email: n })));
+    expect(JSON.parse((await upsert(second, '--json')).stdout)).toMatchObject({ action: 'upserted', unchanged: 400 });
+    expect((await upsert(second, '--key', 'age')).stderr).toMatch(/The key of the table "keyed" is email, not age/);
+    const wrong = await fileOf('wrong.csv', ['email,age', ...numbers(300).map((n) => `${n},2`), '7,x']);
+    expect((await upsert(wrong)).stderr).toMatch(/wrong\.csv, line 302 \(row 301\): /);
+    expect((await client().rows(tableID))[0]).toMatchObject({ email: 0, age: 2 });
+    expect((await tablog(['import', first, '--table', 'keyed', '--key', 'email'])).stderr).toMatch(
+      /--key is for --upsert/,
+    );
+  });
+
   test('a name of several tables is refused, and one that looks like an unknown ID', async () => {
     const one = await fileOf('one.csv', ['n', '1']);
     const ids = [
