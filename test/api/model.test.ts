@@ -1,4 +1,7 @@
-/** Random sequences of requests, against the interface in memory: outcomes, rows, and the order of versions. */
+/**
+ * Random sequences of requests are compared with a model of the interface in memory: outcomes, rows, and the order of
+ * versions.
+ */
 import { expect, test } from '@jest/globals';
 import { scale } from '../scale.ts';
 import { useOwnApi } from '../support/api.ts';
@@ -32,7 +35,7 @@ import { isOrdered, meets, sorted as sortedRows } from '../support/query-model.t
 import { unknownRowId, unknownTableId } from '../support/tables.ts';
 import { limitMs } from '../support/time-limits.ts';
 
-// Compaction at any time must not be seen.
+// Compaction at any time must not be visible.
 const { api } = useOwnApi({ MAINTENANCE_INTERVAL_MS: '2' });
 
 /** A row as JSON text. */
@@ -54,7 +57,7 @@ const schemaText = (columns: NonNullable<Create['columns']>): string =>
 interface Known {
   readonly id: string;
   readonly model: ModelTable;
-  /** Of all rows that there ever were. */
+  /** The IDs of all rows that ever existed. */
   readonly rowIds: string[];
 }
 
@@ -97,14 +100,14 @@ class Run {
     this.#stashes.put(command.stash, command.serial, { rows, ids });
   }
 
-  /** The rows of a stash; null when it is not there. */
+  /** The rows of a stash; null if it does not exist. */
   #rowsOfStash(stash: string): readonly Cells[] | null {
     return this.#stashes.content(stash)?.rows ?? null;
   }
 
   async #create({ columns, rows: given, stash, mode }: Create): Promise<void> {
     const schema = columns === null ? '' : schemaText(columns);
-    // With a schema of its own it takes a stash that never was as no rows.
+    // A create with a schema of its own counts a stash that never existed as no rows.
     const isEmpty = stash !== null && columns !== null && !this.#stashes.hasEnded(stash);
     const rows = stash === null ? given : (this.#rowsOfStash(stash) ?? (isEmpty ? [] : null));
     const source = stash === null ? textOfRows(given) : textOfStash(stash);
@@ -125,7 +128,7 @@ class Run {
     const schema = columns === null ? '' : schemaText(columns);
     const all = Array.from({ length: times }, () => rows).flat();
     const ids = all.map((_, row) => known.rowIds[kept[row] ?? -1] ?? null);
-    // Now and then there is one twice; mostly each is there once.
+    // Mostly each occurs once; sometimes one occurs twice.
     const given = mode === 'abort' ? ids : ids.map((id, row) => (ids.indexOf(id) === row ? id : null));
     const content = stash === null ? { rows: all, ids: given } : this.#stashes.content(stash);
     const once = content?.ids ?? [];
@@ -261,7 +264,7 @@ class Run {
     return answer.version;
   }
 
-  /** Every change has a version beyond all before it. */
+  /** Every change has a version above all earlier ones. */
   #rise(version: bigint): void {
     expect(version > this.#latest).toBe(true);
     this.#latest = version;
