@@ -110,7 +110,9 @@ async function write(target: Target, table: string, perSecond: number, goesOn: (
   for (let sent = 0; goesOn(); sent += 10) {
     const rows = Array.from({ length: 10 }, () => {
       added += 1;
-      return { ...makeRow(random), email: `added${added}@example.org`, company: String(added), website: String(added) };
+      // The columns that get other types stay empty.
+      const { company: _, website: __, ...row } = makeRow(random);
+      return { ...row, email: `added${added}@example.org` };
     });
     await ask('POST', `/tables/${table}/rows`, JSON.stringify(rows), 'application/json');
     const ahead = (sent / perSecond) * 1000 - (performance.now() - start);

@@ -26,13 +26,13 @@ import { FileRemarks } from './remarks.ts';
 import type { Source } from './source.ts';
 
 /** Below this many bytes compression does not pay. */
-const worthwhile = 1024;
+export const worthwhile = 1024;
 
 /** Timeout of deleting the stash, in milliseconds. The stash expires anyway. */
 const removalMs = 15_000;
 
-interface FileImport {
-  readonly client: Tablog;
+/** A file, and how it is read. */
+export interface FileReading {
   readonly source: Source;
   readonly format: Format;
   /** The encoding of the text, unless it begins with a byte order mark. */
@@ -44,10 +44,7 @@ interface FileImport {
   readonly form?: DelimitedForm | undefined;
   /** The name of a sheet of a workbook. By default the first one that is not hidden. */
   readonly sheet?: string | undefined;
-  readonly target: ImportTarget;
   readonly onSchemaError: OnSchemaError;
-  /** How many chunks are uploaded concurrently. */
-  readonly parallel: number;
   readonly signal: AbortSignal;
   /** Called if the delimiter was detected and is not a comma. */
   readonly onRecognised: (delimiter: string) => void;
@@ -58,6 +55,13 @@ interface FileImport {
   readonly columnsOf?: ((names: readonly string[]) => Readonly<Record<string, string>>) | undefined;
   /** Called with the number of rows uploaded so far, and of bytes of the file that they took. */
   readonly onProgress: (rows: number, bytes: number) => void;
+}
+
+interface FileImport extends FileReading {
+  readonly client: Tablog;
+  readonly target: ImportTarget;
+  /** How many chunks are uploaded concurrently. */
+  readonly parallel: number;
   /** Called when the stash of a failed import was deleted. */
   readonly onDeleted: (stashID: string) => void;
   /** Called when a stash could not be deleted. The stash expires by itself. */
@@ -133,10 +137,14 @@ function leftBehindBy(error: unknown): Error {
   throw error;
 }
 
-interface Work {
+/** A file that is being read. */
+export interface OpenFile {
   readonly source: Source;
   readonly cutter: FileCutter;
   readonly places: Places;
+}
+
+interface Work extends OpenFile {
   readonly stash: Stash;
 }
 
@@ -177,8 +185,9 @@ interface PlacedChunk {
   readonly fileBytes: number;
 }
 
-async function* placed(
-  { source, cutter, places }: Work,
+/** Cuts the file into chunks, and notes their places. */
+export async function* placed(
+  { source, cutter, places }: OpenFile,
   encoding: string,
   signal: AbortSignal,
 ): AsyncGenerator<PlacedChunk, void, undefined> {
@@ -191,7 +200,11 @@ async function* placed(
 }
 
 /** Adds the place in the file to the service's errors about rows. */
-async function toldInFile<T>({ cutter, places }: Work, serial: number | null, ask: () => Promise<T>): Promise<T> {
+export async function toldInFile<T>(
+  { cutter, places }: OpenFile,
+  serial: number | null,
+  ask: () => Promise<T>,
+): Promise<T> {
   try {
     return await ask();
   } catch (error) {

@@ -119,7 +119,10 @@ function partsOf({ teamId, tableId, onSchemaError, limits, operations, profile: 
 /** Names the operation; by its row if a filter found that, because the client does not know the operations. */
 function refusalOf({ operations, foundAt }: Batch, { type, message }: Refusal, part: number): Refusal {
   const operation = operations[part]!;
-  if (foundAt === undefined || !namesRow(operation)) return { type, message: `operations[${part}]: ${message}` };
+  const place = `operations[${part}]`;
+  // For an addition alone, the row is the first one of its body.
+  if (message.startsWith('rows[0]')) return { type, message: message.replace('rows[0]', `${place}.row`) };
+  if (foundAt === undefined || !namesRow(operation)) return { type, message: `${place}: ${message}` };
   const name = `row ${formatRowId(operation.row)}: `;
   return { type, message: message.startsWith(name) ? message : `${name}${message}` };
 }

@@ -50,6 +50,14 @@ export function addClientCommands(program: Command): void {
     )
     .option('--overwrite', 'replace all rows of the table')
     .addOption(
+      new Option('--upsert', 'patch the rows whose keys exist and add the others; the table needs a key').conflicts([
+        'create',
+        'overwrite',
+        'ifMatch',
+      ]),
+    )
+    .option('--key <columns>', 'with --upsert: the columns of the key, declared if the table has none', parseNames)
+    .addOption(
       new Option('--on-schema-error <what>', 'what to do with values that do not fit the table')
         .choices(onSchemaErrors)
         .default('abort'),

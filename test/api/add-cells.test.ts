@@ -1,6 +1,6 @@
 /**
- * CSV and TSV bodies (spec 4.12, decisions 2, 3 and 6): adding their rows to a table, overwriting it with them, and
- * what does not fit.
+ * CSV and TSV bodies (spec 4.12, decisions 2, 3 and 6): adding their rows to a table, overwriting a table with them,
+ * and values that do not fit.
  */
 import { describe, expect, test } from '@jest/globals';
 import Papa from 'papaparse';

@@ -1,4 +1,6 @@
-/** Decisions 3: the header only permits. What is done soon is answered at once, whoever permits what. */
+/**
+ * Decisions 3: the header only permits a job. Work that is done soon is answered at once, with and without the header.
+ */
 import { expect, test } from '@jest/globals';
 import { useOwnApi } from '../support/api.ts';
 import { outcomeOf } from '../support/client.ts';

@@ -1,5 +1,6 @@
 /**
- * Decisions 1, 2 and 6: what is malformed is refused before anything happens, and what only looks odd is kept as it is.
+ * Decisions 1, 2 and 6: malformed input is refused before anything happens, and input that only looks odd is stored
+ * unchanged.
  */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
@@ -13,7 +14,9 @@ const misfit = '422 column_has_invalid_value';
 const types = { a: 'json', s: 'string', n: 'number' };
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 
-/** Sends one row's text to every endpoint that takes rows. `isDropped`: but not where its cells would be dropped. */
+/**
+ * Sends the text of one row to every endpoint that takes rows. `isDropped`: except to those that would drop its cells.
+ */
 async function sendRow(
   row: string | Uint8Array,
   isDropped: boolean,
@@ -32,7 +35,7 @@ async function sendRow(
   await send(table, await client().post('/tables?name=n', within('[', ']')), 'create of a bare array');
 }
 
-/** Expects that every endpoint refuses a row. `isDropped`: but for those that may drop cells. */
+/** Expects that every endpoint refuses a row. `isDropped`: except those that may drop cells. */
 async function expectRefused(name: string, row: string | Uint8Array, isDropped: boolean): Promise<void> {
   let table: MadeTable | undefined;
   let state: unknown;
@@ -45,7 +48,7 @@ async function expectRefused(name: string, row: string | Uint8Array, isDropped: 
       table = made;
       state = await look();
     }
-    // Whether these are limits or malformed is not said.
+    // The specification does not say whether these are malformed or exceed a limit.
     const type = /column ID of 257|nesting/.test(name)
       ? /^400 (request_validation_error|limit_exceeded)$/
       : /^400 request_validation_error$/;

@@ -1,4 +1,4 @@
-/** Changing the columns of a table (docs/decisions/0077): which there are, their order, and their types. */
+/** Changing the columns of a table (docs/decisions/0077): adding and removing them, their order, and their types. */
 import { describe, expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
 import { outcomeOf, type Answer, type Client } from '../support/client.ts';
@@ -15,7 +15,7 @@ async function columnsOf({ id }: MadeTable): Promise<unknown> {
 
 const rowsOf = async ({ id }: MadeTable): Promise<unknown[]> => cellsOf(await client().rows(id));
 
-/** Enough rows that they cannot be tried by the decision. */
+/** Too many rows for the decision to try. */
 const manyRows = (last: object): object[] => [...Array.from({ length: 2500 }, (_, n) => ({ n, t: String(n) })), last];
 
 describe('a new column', () => {
@@ -48,7 +48,7 @@ describe('a new column', () => {
 });
 
 describe('a removed column', () => {
-  /** A table whose rows are stored in each way: as a block, in a tail, as changes, and out of CSV and a stash. */
+  /** A table with rows in each stored form: a block, a tail, changes, CSV and a stash. */
   const tableOfAllKinds = async (): Promise<MadeTable> => {
     const table = await createTable(client(), [{ a: 1, b: 'created' }]);
     await client().post(
@@ -162,7 +162,7 @@ describe('another type', () => {
       const answer = await change(table, body, '?onMisfit=clear');
       expect([outcomeOf(answer), answer.json]).toEqual(['200', { data: { misfits } }]);
       expect((await rowsOf(table)).at(-1)).toEqual({ n: 5 });
-      // What was cleared does not come back.
+      // Cleared values do not come back.
       expect(outcomeOf(await change(table, { columns: [{ id: 't', type: 'string' }] }))).toBe('200');
       expect((await rowsOf(table)).slice(0, 1)).toEqual([
         { n: ((await rowsOf(table)) as { n: number }[])[0]!.n, t: expect.any(String) },
@@ -176,7 +176,7 @@ describe('another type', () => {
       let writing = true;
       const write = async (): Promise<void> => {
         for (let n = 0; writing; n += 1) {
-          // Now and then a text, which fits only before the type has changed.
+          // Sometimes a text, which fits only before the type has changed.
           const value = n % 3 === 0 ? `text ${n}` : `${n}`;
           const answer = await client().patch(row, { t: value });
           if (answer.status !== 200) return;

@@ -1,4 +1,4 @@
-/** Compaction goes on with other tables where one cannot be merged. */
+/** If one table cannot be merged, compaction goes on with the others. */
 import { expect, test } from '@jest/globals';
 import { compactOnce, convertExtent } from '../../projections/tables/compaction.ts';
 import { UnconvertibleExtents } from '../../projections/tables/unconvertible-extents.ts';
@@ -10,7 +10,7 @@ import { createTable, type MadeTable } from '../support/tables.ts';
 const { api, client } = useOwnApi({ MAINTENANCE_INTERVAL_MS: '3600000' });
 const operator = useOperator({ api });
 
-/** A table of so many extents, each of so many rows. */
+/** A table with this many extents, each with this many rows. */
 async function tableOf(extents: number, rows: number): Promise<MadeTable> {
   const table = await createTable(client(), [], { n: 'number' });
   const body = Array.from({ length: rows }, () => ({ n: 1 }));
@@ -23,7 +23,7 @@ async function tableOf(extents: number, rows: number): Promise<MadeTable> {
   return table;
 }
 
-/** A table whose rows have their columns in another order than the schema. */
+/** A table whose rows have another column order than the schema. */
 async function tableToConvert(): Promise<MadeTable> {
   const table = await createTable(client(), [], { a: 'number', b: 'number' });
   await putChunks(client(), table.id, [

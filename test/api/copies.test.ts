@@ -1,5 +1,6 @@
 /**
- * The copies of tables that the query engine keeps: a team that has very many of them costs the others none of theirs.
+ * The copies of tables that the query engine keeps: a team with very many copies does not displace the copies of other
+ * teams.
  */
 import { expect, test } from '@jest/globals';
 import type { Answer, Client } from '../support/client.ts';
@@ -8,9 +9,9 @@ import { createTable, type MadeTable } from '../support/tables.ts';
 
 const { api } = useOwnApi({});
 
-/** More than there may be at once. */
+/** More than the engine may keep. */
 const many = 210;
-/** How many tables are made and counted at once. */
+/** How many tables are created and counted in parallel. */
 const atOnce = 7;
 
 const count = (client: Client, { path }: Pick<MadeTable, 'path'>): Promise<Answer> =>

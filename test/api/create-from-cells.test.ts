@@ -1,6 +1,6 @@
 /**
- * CSV, TSV and NDJSON bodies (spec 4.2, decisions 2, 3 and 6): the tables that are created of them, and what is
- * malformed in any request.
+ * CSV, TSV and NDJSON bodies (spec 4.2, decisions 2, 3 and 6): the tables that are created from them, and malformed
+ * bodies of all requests.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -32,7 +32,7 @@ async function typesOf(answer: Answer): Promise<Record<string, unknown>> {
   return Object.fromEntries(columns.map(({ id, type }: { id: string; type: unknown }) => [id, type]));
 }
 
-/** The first three columns of a table behind the row ID, as a reader of Parquet has them. */
+/** The first three columns of a table after the row ID, as a reader of Parquet sees them. */
 async function parquetOf(tableId: string): Promise<unknown[]> {
   const response = await fetch(`${client().url}/tables/${tableId}/export?format=parquet&fields=Land,Betrag,Tag`, {
     headers: { authorization: `Bearer ${client().token}` },
@@ -390,7 +390,7 @@ describe('creating a table', () => {
     expect(await typesOf(created)).toEqual({ Land: 'string', Betrag: 'number', Tag: 'date' });
   });
 
-  // More rows than go into a tail are read from where they are stored as they came.
+  // If there are more rows than a tail takes, reads use the rows as received.
   test.each([1, 600])(
     'a file of %i rows keeps the forms of its numbers and dates, and every answer shows them as the interface does',
     async (count) => {
@@ -458,7 +458,7 @@ describe('creating a table', () => {
         ...expected[0]!,
         Text: 'patched',
       });
-      // A column that becomes text later has the texts of its values, as other columns have.
+      // Like other columns, a column that becomes text later has the texts of its values.
       expect(
         outcomeOf(await client().post(`${path}/rows?onSchemaError=updateSchema`, [{ Betrag: 'x', Tag: 'y' }])),
       ).toBe('201');

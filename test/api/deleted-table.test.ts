@@ -119,7 +119,7 @@ describe('a deleted table', () => {
         alone.delete(row),
       ]);
       expect(outcomeOf(answers[2]!)).toBe('200');
-      // Behind the overwrite there is no such row.
+      // After the overwrite there is no such row.
       for (const answer of answers) expect(['200', '201', '404 row_not_found', noTable]).toContain(outcomeOf(answer));
       expect(outcomeOf(await alone.get(table.path))).toBe(noTable);
       expect((await alone.get('/tables')).text).toBe('{"data":[]}');

@@ -1,6 +1,6 @@
 /**
- * `/openapi.json` and `/docs` of each process, whatever it does. The client checks every answer of every test by the
- * document.
+ * `/openapi.json` and `/docs` of each process, whatever its role. The client of the tests checks every answer against
+ * the document.
  */
 import { describe, expect, test } from '@jest/globals';
 import { useOwnApi } from '../support/api.ts';

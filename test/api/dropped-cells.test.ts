@@ -14,7 +14,7 @@ const { client } = useApi(promptly);
 const drop = 'onSchemaError=dropColumns';
 const types = { n: 'number', s: 'string' } as const;
 
-/** What an answer says, and how many cells it says were dropped. */
+/** The outcome of an answer, and its count of dropped cells. */
 const told = (answer: Answer): [string, string | null] => [
   outcomeOf(answer),
   answer.headers.get('tablog-dropped-cells'),
@@ -22,7 +22,7 @@ const told = (answer: Answer): [string, string | null] => [
 const newTable = (): Promise<MadeTable> => createTable(client(), [{ n: 0, s: 'old' }], types);
 const rowsOf = async ({ id }: { readonly id: string }): Promise<unknown[]> => cellsOf(await client().rows(id));
 
-/** Rows, what is left of them in a table of these columns, and how many cells are dropped. */
+/** Rows, the rows as a table with these columns stores them, and how many cells are dropped. */
 const cases: readonly (readonly [string, unknown, Record<string, string>, unknown[], number])[] = [
   ['nothing', [{ n: 1 }], {}, [{ n: 1 }], 0],
   ['no rows', [], {}, [], 0],

@@ -1,6 +1,5 @@
 /**
- * Spec 5 and 7, decisions 1. The client checks the exact shape of every answer of every test; here is what else there
- * is.
+ * Spec 5 and 7, decisions 1. The client of the tests checks the exact shape of every answer; this file tests the rest.
  */
 import { describe, expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';

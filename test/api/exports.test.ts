@@ -13,7 +13,7 @@ import { outcomeOf } from '../support/client.ts';
 
 const { client } = useApi();
 
-/** The file as it is sent; not through the client, which reads JSON. */
+/** The file as it is sent. Bypasses the client, which reads JSON. */
 async function download(
   { id }: Pick<MadeTable, 'id'>,
   query: string,
@@ -96,7 +96,7 @@ test('JSON and NDJSON have rows in the form of pages', async () => {
   ]);
 });
 
-/** What DuckDB answers to SQL, where `$file` is the table as Parquet. */
+/** The answer of DuckDB to SQL in which `$file` is the table as Parquet. */
 async function inParquet(
   { id }: Pick<MadeTable, 'id'>,
   query: string,
@@ -251,7 +251,7 @@ test('names of columns never collide with names that the engine uses itself', as
     'rowID',
     '__6e_',
   ];
-  // Each column has another order. No number of a row is that of its place.
+  // Each column has another order. No row has its own place as a number.
   const cell = (row: number, column: number): number => (row * 5 + column * 3) % 47;
   const made = Array.from({ length: 8 }, (_, row) =>
     Object.fromEntries(names.map((name, column) => [name, cell(row, column)])),
@@ -322,7 +322,7 @@ test('if names of columns differ only by case, Parquet adds numbers to them that
   expect(result!.columnNames()).toEqual(['$rowID', 'a', 'A_2', 'A_1', 'ä', 'Ä_1']);
 });
 
-/** The table as a workbook: its bytes, and what the reader of the command line makes of them. */
+/** The table as a workbook: its bytes, and its rows as the command line reads them. */
 async function asWorkbook(
   { id }: Pick<MadeTable, 'id'>,
   query = '',

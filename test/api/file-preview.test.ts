@@ -1,4 +1,4 @@
-/** What the preview of a file shows is what the service makes of the file. */
+/** The preview of a file shows what the service makes of the file. */
 import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
 import { preview } from '../../clients/file-import/preview.ts';

@@ -1,4 +1,4 @@
-/** `FILES_URL`: uploaded files have an origin of their own, where the console and the interface are not. */
+/** `FILES_URL`: uploaded files have an origin of their own, which serves neither the console nor the interface. */
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -20,7 +20,10 @@ interface Seen {
   readonly text: string;
 }
 
-/** As a proxy asks that passes the `Host` of the client on. Checks the answers of files by the document. */
+/**
+ * Requests like those of a proxy that forwards the `Host` of the client. Checks answers with files against the
+ * document.
+ */
 async function ask(host: string, path: string, method = 'GET'): Promise<Seen> {
   const document = await documentOf(api().url);
   const asked = request(`${api().url}${path}`, { headers: { host }, method }).end();
@@ -54,8 +57,8 @@ test('the URL of a file is at that origin, and only that origin serves it', asyn
   // A proxy removes the prefix.
   const path = new URL(url).pathname.replace('/base', '');
   expect(await ask(files, path)).toEqual({ status: 200, location: undefined, text: 'content' });
-  // The name of a host may have capital letters. A process that is asked by its address, as by a proxy that passes no
-  // host on, serves the file too.
+  // The name of a host may have capital letters. A process that is addressed by its own address, as by a proxy that
+  // does not forward the host, serves the file too.
   expect((await ask(files.toUpperCase(), path)).status).toBe(200);
   expect((await ask(new URL(api().url).host, path)).status).toBe(200);
   for (const method of ['GET', 'HEAD']) {

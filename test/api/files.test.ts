@@ -1,5 +1,5 @@
 /**
- * Spec section 4.9, decisions 3: the public URLs of files, as browsers and caches meet them (RFC 9110, RFC 6266, RFC
+ * Spec section 4.9, decisions 3: the public URLs of files, as browsers and caches use them (RFC 9110, RFC 6266, RFC
  * 8187).
  */
 import { rename } from 'node:fs/promises';
@@ -90,7 +90,7 @@ describe('a browser', () => {
     const { status, headers, text: body } = await get(file.url);
     expect([status, body]).toEqual([200, 'bytes']);
     const header = headers.get('content-disposition')!;
-    // What a header may be made of.
+    // Characters that a header may contain.
     expect(header).toMatch(/^[ -~]+$/);
     if (expected !== null) expect(header).toBe(`inline; ${expected}`);
     expect(parseDisposition(header)).toEqual({
@@ -121,7 +121,7 @@ describe('a cache', () => {
     const headers = { 'if-none-match': known() };
     expect(await outcome(url, headers)).toBe(expected);
     expect(await outcome(url, headers, 'HEAD')).toBe(expected.slice(0, 3));
-    // A part of what is there already is there too.
+    // A client that has the file has its parts, too.
     if (expected === '304') expect(await outcome(url, { ...headers, range: 'bytes=0-1' })).toBe(expected);
   });
 
@@ -185,7 +185,7 @@ describe('there is no file', () => {
     const { pathname } = new URL(url);
     const name = pathname.split('/')[2]!;
     const last = name.at(-1)!;
-    // Its last character has four bits that say nothing: of several spellings one is right.
+    // The last character has four unused bits, so it has several spellings. Only one is valid.
     const spelledOtherwise = name.slice(0, -1) + String.fromCharCode(last.charCodeAt(0) + 1);
     for (const one of [
       newFileName(),
@@ -274,7 +274,7 @@ test('files of a suspended team are 402, also for a cache that has them', async 
     expect([headers, await outcome(file.url, headers)]).toEqual([headers, '402 payment_required']);
     expect([headers, await outcome(file.url, headers, 'HEAD')]).toEqual([headers, '402']);
   }
-  // Whoever does not know the whole URL learns nothing.
+  // A client that does not know the whole URL learns nothing.
   expect(await outcome(file.url.replace('digits', 'others'))).toBe('404 not_found');
   expect(await outcome(url)).toBe('200');
   await team.resume();

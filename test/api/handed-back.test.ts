@@ -1,6 +1,6 @@
 /**
- * Values that clients hand back or choose (IDs, continuations, versions, signatures), forged: each is taken or refused,
- * and none is the fault of the service.
+ * Values that clients hand back or choose (IDs, continuations, versions, signatures), forged: each is accepted or
+ * refused, and none makes the service fail.
  */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { compactOnce } from '../../projections/tables/compaction.ts';
@@ -19,7 +19,7 @@ import { postUpload, upload } from '../support/uploads.ts';
 const { api, client } = useOwnApi({ MAINTENANCE_INTERVAL_MS: '3600000' });
 const operator = useOperator({ api });
 
-/** Its extents lie in one segment: all but the first begin somewhere in the middle of it. */
+/** Its extents are in one segment: all but the first begin in the middle of the segment. */
 let table: MadeTable;
 let places: { readonly version: bigint; readonly ordinal: number }[];
 
@@ -42,9 +42,9 @@ beforeAll(async () => {
   });
 });
 
-/** Texts that a header can have. */
+/** Texts that a header can contain. */
 const headerText = fc.string({ unit: 'grapheme-ascii', maxLength: 40 }).map((text) => text.trim());
-/** Texts that a path can have between two slashes. */
+/** Texts that a path can contain between two slashes. */
 const segment = fc
   .oneof(fc.string({ unit: 'binary' }), fc.string(), fc.stringMatching(/^[\w-]{1,100}$/))
   .filter((text) => text.isWellFormed() && !/^\.{0,2}$/.test(text))
@@ -54,7 +54,7 @@ const int8 = fc.oneof(
   fc.constantFrom(0n, 2n ** 63n - 1n, 2n ** 63n, 2n ** 64n - 1n),
 );
 const int4 = fc.oneof(fc.integer({ min: 0, max: 2 ** 32 - 1 }), fc.constantFrom(0, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1));
-/** Places in the table and anywhere else. */
+/** Places in the table and elsewhere. */
 const anyPlace = fc.oneof(
   fc.record({ version: int8, ordinal: int4, index: int4 }),
   fc.record({ at: fc.nat(39), index: int4 }).map(({ at, index }) => ({ ...places[at]!, index })),
@@ -66,7 +66,7 @@ const versionTag = fc.oneof(
   fc.constant(`W/"${'9'.repeat(300)}"`),
 );
 
-/** Whatever is wrong is not the fault of the service. A halted partition would be: its writes are refused with 503. */
+/** Expects that the service does not fail. A halted partition would be a failure: its writes are refused with 503. */
 function expectAnswered(...answers: readonly Answer[]): void {
   for (const { status, text } of answers) expect([status < 500, text]).toEqual([true, text]);
 }

@@ -16,7 +16,7 @@ const malformed = '400 request_validation_error';
 const many = Array.from({ length: 3_000 }, (_, n) => ({ a: n, b: 'x'.repeat(300) }));
 type Write = (table: MadeTable, headers: Record<string, string>) => Promise<Answer>;
 
-/** Writes that would take effect each time they are tried. */
+/** Writes that would take effect each time they are sent. */
 const writes: [string, Write][] = [
   ['create a table', (_, headers) => client().post('/tables', { name: 'n', rows: [{ a: 1 }] }, headers)],
   ['create a table of many rows', (_, headers) => client().post('/tables', { name: 'n', rows: many }, headers)],
@@ -27,7 +27,7 @@ const writes: [string, Write][] = [
   ['delete a row', ({ path, rowIds }, headers) => client().delete(`${path}/${rowIds[0]}`, headers)],
 ];
 
-/** Without PUBLIC_URL each API names itself in the URLs of files. */
+/** Without PUBLIC_URL each API puts its own address into the URLs of files. */
 const seen = ({ status, text, version }: Answer): unknown => ({
   status,
   text: text.replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, ''),
@@ -137,7 +137,7 @@ describe('the same key with another request is refused', () => {
     expect(outcomeOf(first)).toBe('201');
     const state = await stateOf(client(), table.path);
     const other = await send({ ...base, ...changes }, more);
-    // A request that permits a job may be answered with one.
+    // A request that accepts a job may be answered with one.
     if (other.status !== 202) expect(outcomeOf(other)).toBe(reused);
     else
       expect((await untilDone(client(), other.json.data.jobID)).json.data).toMatchObject({

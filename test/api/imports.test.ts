@@ -1,4 +1,4 @@
-/** Spec 4.13, decisions 2, 3 and 6: the rows of a stash become those of a table, in one step. */
+/** Spec 4.13, decisions 2, 3 and 6: the rows of a stash become rows of a table, in one step. */
 import { describe, expect, test } from '@jest/globals';
 import { promptly, useApi } from '../support/api.ts';
 import { outcomeOf, type Answer, type Client } from '../support/client.ts';
@@ -30,7 +30,7 @@ const add: Import = ({ path }, $stashID, headers, query = '', by = client()) =>
 const overwrite: Import = ({ id }, $stashID, headers, query = '', by = client()) =>
   by.put(`/tables/${id}${query}`, { $stashID }, headers);
 
-/** Each way to import a stash, and the rows that a table with the rows `before` shows then. */
+/** Each way to import a stash, and the rows that a table with the rows `before` has afterwards. */
 const imports: readonly (readonly [string, Import, retainsBefore: boolean])[] = [
   ['create', create, false],
   [
@@ -225,7 +225,7 @@ describe('an import', () => {
         expect(outcomeOf(await write(table, stashId, { 'if-match': `"${table.version}"` }))).toBe(
           '412 precondition_failed',
         );
-        // Before the stash is looked for.
+        // This is checked before the stash.
         expect(outcomeOf(await write(table, newStashId(), { 'if-match': `"${table.version}"` }))).toBe(
           '412 precondition_failed',
         );
@@ -275,7 +275,7 @@ describe('an import', () => {
     const all = numbered(0, 203);
     expect(cellsOf(await client().rows(one.id))).toEqual([{ n: -1 }, ...all.slice(1), { n: 0 }, ...all.slice(2)]);
     expect(cellsOf(await client().rows(other.id))).toEqual([...all.slice(0, -1), { n: -2 }]);
-    // Nor does what becomes of the stash.
+    // Later changes of the stash have no effect either.
     await putChunks(client(), stashId, [['1', [{ n: 77 }]]]);
     expectStored(await client().delete(`/stashes/${stashId}`));
     expect(cellsOf(await client().rows(one.id))).toHaveLength(405);
@@ -300,7 +300,7 @@ describe('an import', () => {
     expect(outcomeOf(await client().get(`${table.path}/${d}`))).toBe('404 row_not_found');
     await client().patch(`${table.path}/${a}`, { n: -12 });
 
-    // Rows that are added have none of them, in the same table too.
+    // Added rows get new IDs, also in the same table.
     const added = (await add(table, stashId)).json.data.rowIDs;
     expect(new Set([...rowIDs, ...added]).size).toBe(408);
     const rows = await client().rows(table.id);

@@ -20,13 +20,13 @@ interface ListedJob {
   readonly created: string;
 }
 
-/** One process: another one has its jobs in a list a moment later. */
+/** One process, because another one lists the jobs of this one a moment later. */
 const only = ({ client }: { readonly client: Client }): Client => new Client(api().url, client.token);
 
 const jobsOf = async (client: Client, query = ''): Promise<ListedJob[]> =>
   (await client.get(`/jobs${query}`)).json.data;
 
-/** Starts so many jobs, one after the other; the last one comes first. */
+/** Starts this many jobs, one after the other. Returns the last one first. */
 async function startJobs(client: Client, count: number): Promise<string[]> {
   const ids: string[] = [];
   for (let n = 0; n < count; n += 1)
@@ -34,7 +34,7 @@ async function startJobs(client: Client, count: number): Promise<string[]> {
   return ids;
 }
 
-/** In the order of the list: jobs of one millisecond stand in the order of their commands, which are random. */
+/** In the order of the list: jobs of the same millisecond are in the order of their command IDs, which are random. */
 const inOrder = (ids: readonly string[]): string[] =>
   ids.toSorted((a, b) => {
     const [one, other] = [a, b].map((id) => parseJobId(operator().keys, id)!);

@@ -1,4 +1,4 @@
-/** Spec 4.2 and 4.7, decisions 1 and 3: `x-service-asynchronous`, and what becomes of jobs. */
+/** Spec 4.2 and 4.7, decisions 1 and 3: `x-service-asynchronous`, and the states of jobs. */
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { formatJobId, parseJobId, type Job } from '../../src/storage/security/job-id.ts';
@@ -16,7 +16,7 @@ const permitted = { 'x-service-asynchronous': 'true' };
 const malformed = '400 request_validation_error';
 const noJob = '404 job_not_found';
 
-/** Writes that permit a job, each with the answer that it has without one. */
+/** Writes that accept a job, each with its answer without a job. */
 const writes: [string, (table: MadeTable, client: Client, headers: Record<string, string>) => Promise<Answer>][] = [
   [
     'create a table',
@@ -76,7 +76,7 @@ describe('a client that accepts a job', () => {
     expect(result.tableID).toBe(tableID);
     const there = (await client().rows(tableID ?? table.id)).map(({ $rowID }) => $rowID);
     expect(there.slice(there.length - idsIn(result))).toEqual(result.rowIDs);
-    // It is there for as long as one likes, and says the same.
+    // A later request gets the same answer.
     expect((await client().get(`/jobs/${jobID}`)).text).toBe(job.text);
     const rows = idsIn(result);
     expect((await client().get(`/jobs/${jobID}/progress`)).json.data).toEqual({
@@ -211,7 +211,7 @@ describe('with an Idempotency-Key', () => {
     const table = await createTable(client(), [{ a: 0 }]);
     const headers = { ...permitted, 'idempotency-key': randomUUID() };
     const answers = await Promise.all(Array.from({ length: 5 }, () => client().post(table.path, [{ a: 1 }], headers)));
-    // Those that come last may find it done.
+    // The last ones may find it done.
     expect(answers.map(({ status }) => status)).toContain(202);
     const results = await Promise.all(
       answers.map(async ({ status, json }) => {
@@ -235,14 +235,14 @@ describe('with an Idempotency-Key', () => {
     const message = 'Idempotency-Key: this key was used for another request. Use a new key.';
     const jobs = [];
     for (const { status, json } of answers) {
-      // Where the first is done already, the second has no job.
+      // If the first one is done already, the second one has no job.
       const isDone = status !== 202;
       if (isDone) expect(json.error.message).toBe(message);
       jobs.push(
         isDone ? { status: 'failed', error: { message } } : (await untilDone(client(), json.data.jobID)).json.data,
       );
     }
-    // Which of them is the first in the log is open while both are under way.
+    // While both are in flight, either may be the first in the log.
     const [refused, done] = jobs.toSorted((a, b) => (a.status < b.status ? -1 : 1));
     expect(done.status).toBe('succeeded');
     expect(refused).toEqual({ status: 'failed', error: { message } });
@@ -279,7 +279,7 @@ describe('a job', () => {
     expect(await statusOf({ commandId })).toBe('running');
     const lost = { commandId, notAfter: Date.now() - 2 * minute };
     const isRunning = async (): Promise<boolean> => (await statusOf(lost)) === 'running';
-    // Where there are two APIs, they take turns, and one may know before the other.
+    // If there are two APIs, they answer in turn, and one may know the outcome before the other.
     await sleepUntil(async () => !(await isRunning()) && !(await isRunning()), 'all is projected that was in the log');
     expect((await team.client.get(`/jobs/${idOf(lost)}`)).json.data).toEqual({
       status: 'failed',

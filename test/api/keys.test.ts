@@ -19,7 +19,7 @@ async function keyedTable(rows: readonly unknown[], key: readonly string[] = ['e
   return { id, path: `/tables/${id}/rows`, rowIds, version: answer.version! };
 }
 
-/** Rows for so many people. */
+/** Rows for this many people. */
 const people = (count: number, first = 0): { email: string }[] =>
   Array.from({ length: count }, (_, n) => ({ email: `${first + n}@example.org` }));
 
@@ -63,7 +63,7 @@ describe('a key', () => {
       expect(outcomeOf(await client().patch(`${table.path}/${table.rowIds[written]}`, { age: written }))).toBe('200');
     }
     expect(outcomeOf(await declaring)).toBe('200');
-    // If the declaration held the partition up, the first of them would be answered after it.
+    // If the declaration blocked the partition, the first of them would be answered after the declaration.
     expect(written).toBeGreaterThan(2);
     for (const email of ['0@example.org', '19999@example.org', 'added0@example.org', `added${written - 1}@example.org`])
       expect(outcomeOf(await client().post(table.path, [{ email }]))).toBe(twice);
@@ -249,7 +249,7 @@ test('each key is taken by only one of the writes that arrive together', async (
         typeof email === 'string' && typeof age === 'number' ? [`${email} ${age}`] : [],
       );
       expect(new Set(keys).size).toBe(keys.length);
-      // The index knows exactly these.
+      // The index contains exactly these keys.
       for (const email of ['a', 'b', 'c', 'd']) {
         for (const age of [1, 2]) {
           const isTaken = keys.includes(`${email} ${age}`);
@@ -346,5 +346,5 @@ test('each operation of a batch sees the keys that earlier operations took and g
     ]),
   );
   expect(outcomeOf(refused)).toBe(twice);
-  expect(messageOf(refused)).toMatch(/^operations\[2\]: rows\[0\]: row .* has the same key/);
+  expect(messageOf(refused)).toMatch(/^operations\[2\].row: row .* has the same key/);
 });

@@ -1,4 +1,4 @@
-/** `/metrics` of each process, whatever it does. */
+/** `/metrics` of each process, whatever its role. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -110,7 +110,7 @@ describe('after some requests', () => {
       expect(sumOf(samples, 'tablog_partition_takeovers_total')! > 0).toBe(projects);
       if (!projects) expect(sumOf(samples, 'tablog_projection_batch_events_count')).toBe(0);
     }
-    // One of two may have had nothing to do.
+    // One of two projectors may have had nothing to do.
     expect(total(after, 'tablog_projection_batch_events_count')).toBeGreaterThan(0);
   });
 });
@@ -129,8 +129,8 @@ describe('deploy/', () => {
     expect(named.length).toBeGreaterThan(30);
     const withKafkaOnly = ['tablog_kafka_reachable', 'tablog_partition_owned', 'tablog_projection_lag_events'];
     expect(named.filter((name) => !exposed.has(name))).toEqual(deploymentKind === 'postgres' ? withKafkaOnly : []);
-    // The other way round: nobody looks at the sizes of batches, at how many copies there are, or at what bounds their
-    // processes.
+    // Conversely, these metrics are in no alert and no panel: the sizes of batches, the number of copies, and the
+    // bounds of their processes.
     const shown = new Set(named.map((name) => name.replace(/_(bucket|sum|count)$/, '')));
     const hidden = [...exposed].filter(
       (name) => name!.startsWith('tablog_') && !shown.has(name!.replace(/_(bucket|sum|count)$/, '')),

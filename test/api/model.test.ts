@@ -1,16 +1,19 @@
-/** Random sequences of requests, against the interface in memory: outcomes, rows, and the order of versions. */
+/**
+ * Random sequences of requests are compared with a model of the interface in memory: outcomes, rows, and the order of
+ * versions.
+ */
 import { expect, test } from '@jest/globals';
 import { scale } from '../scale.ts';
 import { useOwnApi } from '../support/api.ts';
 import { outcomeOf, type Answer, type Client } from '../support/client.ts';
 import { typeInSchema } from '../support/column-types.ts';
 import {
-  commandArb,
-  createArb,
+  sequenceArb,
   type Add,
   type Alter,
   type Ask,
   type BatchCommand,
+  type DeclareKey,
   type ModelCommand,
   type Create,
   type Delete,
@@ -32,7 +35,7 @@ import { isOrdered, meets, sorted as sortedRows } from '../support/query-model.t
 import { unknownRowId, unknownTableId } from '../support/tables.ts';
 import { limitMs } from '../support/time-limits.ts';
 
-// Compaction at any time must not be seen.
+// Compaction at any time must not be visible.
 const { api } = useOwnApi({ MAINTENANCE_INTERVAL_MS: '2' });
 
 /** A row as JSON text. */
@@ -48,13 +51,15 @@ const textOfOperation = (operation: ModelOperation): string => {
 const textOfStash = (stash: string): string => JSON.stringify({ $stashID: stash });
 const withIds = (rows: readonly Cells[], ids: readonly (string | null)[]): Cells[] =>
   rows.map((cells, row) => (ids[row] === null ? cells : [['$rowID', ids[row]!], ...cells]));
-const schemaText = (columns: NonNullable<Create['columns']>): string =>
-  `"schema":${JSON.stringify({ columns: columns.map(([id, type]) => ({ id, type: typeInSchema(type) })) })},`;
+const schemaText = (columns: NonNullable<Create['columns']>, key: Create['key']): string => {
+  const given = columns.map(([id, type]) => ({ id, type: typeInSchema(type) }));
+  return `"schema":${JSON.stringify({ columns: given, ...(key === null ? {} : { key }) })},`;
+};
 
 interface Known {
   readonly id: string;
   readonly model: ModelTable;
-  /** Of all rows that there ever were. */
+  /** The IDs of all rows that ever existed. */
   readonly rowIds: string[];
 }
 
@@ -97,19 +102,24 @@ class Run {
     this.#stashes.put(command.stash, command.serial, { rows, ids });
   }
 
-  /** The rows of a stash; null when it is not there. */
+  /** The rows of a stash; null if it does not exist. */
   #rowsOfStash(stash: string): readonly Cells[] | null {
     return this.#stashes.content(stash)?.rows ?? null;
   }
 
-  async #create({ columns, rows: given, stash, mode }: Create): Promise<void> {
-    const schema = columns === null ? '' : schemaText(columns);
-    // With a schema of its own it takes a stash that never was as no rows.
+  async #create({ columns, key, rows: given, stash, mode }: Create): Promise<void> {
+    const schema = columns === null ? '' : schemaText(columns, key);
+    // A create with a schema of its own counts a stash that never existed as no rows.
     const isEmpty = stash !== null && columns !== null && !this.#stashes.hasEnded(stash);
     const rows = stash === null ? given : (this.#rowsOfStash(stash) ?? (isEmpty ? [] : null));
     const source = stash === null ? textOfRows(given) : textOfStash(stash);
     const answer = await this.#client.post(`/tables?onSchemaError=${mode}`, `{"name":"n",${schema}"rows":${source}}`);
-    const { table: model, outcome } = createModelTable(columns === null ? null : new Map(columns), rows, mode);
+    const { table: model, outcome } = createModelTable(
+      columns === null ? null : new Map(columns),
+      rows,
+      mode,
+      columns === null ? null : key,
+    );
     this.#expectOutcome(answer, outcome, '201', 0n);
     if ('error' in outcome) return;
     const { tableID, rowIDs } = answer.json.data;
@@ -120,12 +130,12 @@ class Run {
     await this.#compare(known);
   }
 
-  async #overwrite({ columns, rows, kept, times, stash, mode, match }: Overwrite, known: Known): Promise<void> {
+  async #overwrite({ columns, key, rows, kept, times, stash, mode, match }: Overwrite, known: Known): Promise<void> {
     const { model } = known;
-    const schema = columns === null ? '' : schemaText(columns);
+    const schema = columns === null ? '' : schemaText(columns, key);
     const all = Array.from({ length: times }, () => rows).flat();
     const ids = all.map((_, row) => known.rowIds[kept[row] ?? -1] ?? null);
-    // Now and then there is one twice; mostly each is there once.
+    // Mostly each occurs once; sometimes one occurs twice.
     const given = mode === 'abort' ? ids : ids.map((id, row) => (ids.indexOf(id) === row ? id : null));
     const content = stash === null ? { rows: all, ids: given } : this.#stashes.content(stash);
     const once = content?.ids ?? [];
@@ -134,6 +144,7 @@ class Run {
     const answer = await this.#client.put(`/tables/${known.id}?onSchemaError=${mode}`, body, headersFor(ifMatch));
     const outcome = model.overwrite(
       columns === null ? null : new Map(columns),
+      key,
       content?.rows ?? null,
       once,
       mode,
@@ -199,7 +210,22 @@ class Run {
     expect(columns).toEqual(columnsIn([...model.columns]));
   }
 
-  async #change(command: Add | Overwrite | Patch | Delete | Alter | BatchCommand, known: Known): Promise<void> {
+  async #declareKey({ key, match }: DeclareKey, { id, model }: Known): Promise<void> {
+    const ifMatch = versionFor(match, model.version, model.version);
+    const answer = await this.#client.patch(`/tables/${id}`, { key }, headersFor(ifMatch));
+    const outcome = model.declareKey(key, ifMatch);
+    const moved = this.#expectOutcome(answer, outcome, '200', model.version);
+    if ('error' in outcome || moved === null) return;
+    outcome.take(moved, []);
+    this.#rise(moved);
+    const { schema } = (await this.#client.get(`/tables/${id}`)).json.data;
+    expect(schema.key ?? null).toEqual(key);
+  }
+
+  async #change(
+    command: Add | Overwrite | Patch | Delete | Alter | DeclareKey | BatchCommand,
+    known: Known,
+  ): Promise<void> {
     const { model } = known;
     const path = `/tables/${known.id}/rows`;
     if (command.kind === 'overwrite') {
@@ -208,6 +234,8 @@ class Run {
       await this.#batch(command, known);
     } else if (command.kind === 'alter') {
       await this.#alter(command, known);
+    } else if (command.kind === 'declareKey') {
+      await this.#declareKey(command, known);
     } else if (command.kind === 'add') {
       const { stash, mode, match } = command;
       const given = Array.from({ length: command.times }, () => command.rows).flat();
@@ -261,7 +289,7 @@ class Run {
     return answer.version;
   }
 
-  /** Every change has a version beyond all before it. */
+  /** Every change has a version above all earlier ones. */
   #rise(version: bigint): void {
     expect(version > this.#latest).toBe(true);
     this.#latest = version;
@@ -302,9 +330,13 @@ class Run {
     );
     expect([answer.version, answer.headers.get('tablog-count')]).toEqual([model.version, String(found.length)]);
     expect(answer.json.data.map(entriesOf)).toEqual(found.map(entriesOf));
+    if (op !== 'eq' || model.key?.length !== 1 || model.key[0] !== column) return;
+    const query = encodeURIComponent(JSON.stringify(filter));
+    const lookedUp = await this.#client.get(`/tables/${known.id}/rows?filter=${query}`);
+    expect([lookedUp.version, lookedUp.json.data.map(entriesOf)]).toEqual([model.version, found.map(entriesOf)]);
   }
 
-  async #expectUnknown(command: Add | Overwrite | Patch | Delete | Alter | BatchCommand): Promise<void> {
+  async #expectUnknown(command: Add | Overwrite | Patch | Delete | Alter | DeclareKey | BatchCommand): Promise<void> {
     const path = `/tables/${unknownTableId}/rows`;
     const answer =
       command.kind === 'batch'
@@ -313,8 +345,8 @@ class Run {
           ? await this.#client.post(path, textOfRows(command.rows))
           : command.kind === 'overwrite'
             ? await this.#client.put(`/tables/${unknownTableId}`, textOfRows(command.rows))
-            : command.kind === 'alter'
-              ? await this.#client.patch(`/tables/${unknownTableId}`, { remove: command.remove })
+            : command.kind === 'alter' || command.kind === 'declareKey'
+              ? await this.#client.patch(`/tables/${unknownTableId}`, { name: 'x' })
               : command.kind === 'patch'
                 ? await this.#client.patch(`${path}/${unknownRowId}`, textOf(command.cells))
                 : await this.#client.delete(`${path}/${unknownRowId}`);
@@ -354,7 +386,7 @@ test(
     const endAt = performance.now() + scale.modelMs;
     let sequences = 0;
     await fc.assert(
-      fc.asyncProperty(createArb, fc.array(commandArb, { minLength: 1, maxLength: 14 }), async (first, rest) => {
+      fc.asyncProperty(sequenceArb, async ([first, rest]) => {
         if (performance.now() > endAt) return;
         const run = new Run((await api().createTeam()).client);
         for (const command of [first, ...rest]) await run.do(command);

@@ -1,7 +1,4 @@
-/**
- * A team has at most so many uploads that are neither completed nor over (UPLOADS_OPEN_MAX); of those that are over
- * upload-life.test.ts tells.
- */
+/** A team has a maximum of open uploads (UPLOADS_OPEN_MAX). upload-life.test.ts tests uploads whose time is over. */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { useOwnApi, type Team } from '../support/api.ts';
 import { outcomeOf, type Answer } from '../support/client.ts';
@@ -34,7 +31,7 @@ test('a completed upload is no longer open', async () => {
   const created = await Promise.all(Array.from({ length: openMax }, () => postUpload(team.client)));
   expect(outcomeOf(await create())).toBe(refused);
   await sendBytes(created[0]!, 'bytes');
-  // Completed twice, it makes room once.
+  // An upload that is completed twice makes room once.
   for (let times = 0; times < 2; times += 1) expect(outcomeOf(await complete(team.client, created[0]!))).toBe('200');
   expect([outcomeOf(await create()), outcomeOf(await create())]).toEqual(['200', refused]);
 });

@@ -22,7 +22,7 @@ afterAll(() => rm(auditFile, { force: true }));
 const tokenPattern = /^tablog_[A-Za-z0-9_-]{43}[0-9a-f]{8}$/;
 const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/);
 
-/** Uses are written once in a minute. */
+/** The last use of a token is written once a minute. */
 const mayBeUsed = {
   asymmetricMatch: (value: unknown) => value === null || (typeof value === 'string' && value.endsWith(':00.000Z')),
 };
@@ -48,7 +48,7 @@ async function newTeam(name: string): Promise<string> {
 
 /** The lines that the work adds to the audit log, without their times. */
 async function linesOf(work: () => Promise<unknown>): Promise<unknown[]> {
-  // Refused tokens have a line once in a minute.
+  // Refused tokens get a line once a minute.
   const read = async () =>
     (await readFile(auditFile, 'utf8'))
       .split('\n')
@@ -93,7 +93,7 @@ describe('teams', () => {
     expect(dataOf(await client.send(`${path}/suspend`, { method: 'POST' })).suspended).toBe(true);
     expect(outcomeOf(await ofTeam.post('/tables', { name: 'n', rows: [] }))).toBe('402 payment_required');
     expect(dataOf(await client.send(`${path}/resume`, { method: 'POST' })).suspended).toBe(false);
-    // A process may go by what it knew for a second.
+    // A process may use its cache for a second.
     await sleepUntil(
       async () => (await ofTeam.post('/tables', { name: 'n', rows: [] })).status === 201,
       'the team may write again',
@@ -161,7 +161,7 @@ describe('teams', () => {
 describe('tokens', () => {
   const moment = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
-  /** A token as lists show it: by its last characters, and when it was made. */
+  /** A token as lists show it: with its last characters and its time of creation. */
   function listedAs({ token, ...shown }: { readonly token: string }): object {
     return { ...shown, created: moment, endsIn: token.slice(-6), revoked: false, lastUsed: mayBeUsed };
   }
@@ -259,7 +259,7 @@ describe('tokens', () => {
           },
         },
       });
-      // Limits of teams are none of operators.
+      // Limits of teams do not apply to operators.
       expect(answer.headers.has('ratelimit')).toBe(false);
     }
   });

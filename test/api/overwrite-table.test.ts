@@ -212,14 +212,14 @@ describe('a body of many blocks', () => {
       );
       await new Promise<void>((resolve) => socket.write(body, () => resolve()));
       socket.destroy();
-      // Requests behind it are answered, and see nothing of it.
+      // Later requests are answered, and see nothing of the broken one.
       for (let look = 0; look < 5; look += 1) expect((await client().get(path)).json.data).toHaveLength(1);
     });
   });
 });
 
 describe('row IDs', () => {
-  /** As many rows as make several blocks, in another order, with another value each. */
+  /** For 40,000 rows the body has several blocks. The rows come back in another order, each with another value. */
   test.each([3, 500, 40_000])('identify %d rows again', async (count) => {
     const pad = 'x'.repeat(20);
     const { id, path, rowIds } = await createTable(
@@ -286,8 +286,7 @@ describe('row IDs', () => {
     const { id, path, rowIds } = await createTable(client(), numbered(2));
     const fresh = (await overwrite(id, [{ n: 0 }, { n: 1 }])).json.data.rowIDs as string[];
     const kept = (await overwrite(id, [{ n: 0, $rowID: rowIds[0] }, { n: 1 }])).json.data.rowIDs as string[];
-    // What the first row would be called if it had kept nothing differs from the second one's name in the last digits
-    // only.
+    // The ID of the first row's place differs from the second row's ID only in its last characters.
     const place = Buffer.from(kept[1]!, 'base64url');
     place.writeUInt32BE(0, 12);
     const hidden = place.toString('base64url');

@@ -8,7 +8,7 @@ const { client } = useApi();
 const malformed = '400 request_validation_error';
 const types = { a: 'number', b: 'string', c: arrayOf('number'), d: 'json' };
 const row = { a: 1, b: 'x', c: [1, 2], d: { k: 1.5 } };
-/** The ID that zeros make: no row ever has it. */
+/** The ID of 16 zero bytes, which no row ever has. */
 const noRow = 'A'.repeat(22);
 
 test.each<[string, string, unknown, string, object]>([

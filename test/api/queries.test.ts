@@ -6,7 +6,7 @@ import { createTable } from '../support/tables.ts';
 
 const { client: clientOfAll, api } = useApi();
 
-/** Of one process: a continuation is known to the one that gave it. */
+/** One process, because only the process that gave a continuation knows it. */
 const client = (): Client => new Client(api().url, clientOfAll().token);
 
 const people = [
@@ -341,7 +341,7 @@ test('read-only tokens may query, and tokens of other teams and apps may not', a
 });
 
 test('a query sees all changes of a request in several parts', async () => {
-  // A row this long makes a part of eight changes.
+  // With rows this long, a part has eight changes.
   const rows = [...Array.from({ length: 40 }, (_, n) => ({ n, text: '' })), { n: 40, text: 'x'.repeat(260_000) }];
   const { path, rowIds } = await createTable(client(), rows, { n: 'number', text: 'string' });
   await query(path, { sort: 'n', fields: 'n' });
@@ -395,14 +395,14 @@ test('a look-up of rows by their IDs needs no copy of the table', async () => {
     { $rowID: rowIds[5], n: 5 },
   ]);
 
-  // An ID that a row retains names that row, not the place that it had.
+  // A retained ID names its row, not the place that the row had.
   const kept = await client().put(`/tables/${id}`, {
     rows: [{ $rowID: rowIds[50], n: 500 }, { n: 501 }, { $rowID: rowIds[9], n: 502 }],
   });
   expect(kept.status).toBe(200);
   const all = { column: '$rowID', op: 'in', value: [rowIds[9], rowIds[50], rowIds[70], ...kept.json.data.rowIDs] };
   expect((await query(path, { filter: all })).json.data.map(({ n }: { n: number }) => n)).toEqual([500, 501, 502]);
-  // The copy is made by a query for other rows.
+  // A query for other rows makes the copy.
   expect((await query(path, { sort: 'n' })).headers.get('tablog-cache')).toBe('cold');
 });
 
@@ -460,7 +460,7 @@ test('a number in a filter keeps its digits', async () => {
   expect(outcomeOf(await client().post(queryPath, `{"filter":${big('n')}}`))).toBe('422 column_has_invalid_value');
   expect(outcomeOf(await query(path, { filter: '4.20' }))).toBe('400 request_validation_error');
 
-  // Its further pages know them too.
+  // Further pages keep the digits too.
   const filter = '{"column":"price","op":"in","value":[4.20,1e2]}';
   const first = await query(path, { filter, limit: '1' });
   const second = await query(path, { continuation: first.json.continuation });

@@ -1,5 +1,5 @@
 /**
- * Quotas of a team (docs/reference/limits.md), by settings and by plans; those of rows and files have tests of their
+ * Quotas of a team (docs/reference/limits.md), by settings and by plans. Quotas of rows and files have tests of their
  * own.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -135,7 +135,7 @@ describe('open bodies', () => {
   const openBodies = async (): Promise<number> => (await operator().queries.teams.team(team.id))!.openBodies;
   const create = (): Promise<Answer> => team.client.post('/tables?name=n', large);
 
-  /** Opens a body, as a process does that is killed while it appends the blocks. */
+  /** Opens a body and leaves it open, like a process that is killed while it appends the blocks. */
   async function leaveOpen(): Promise<void> {
     const event = encodeEvent(
       { commandId: randomUUID(), notAfter: null, requestDigest: null },
@@ -157,7 +157,7 @@ describe('open bodies', () => {
     expect(outcomeOf(await team.client.post('/tables', { name: 'small', rows: [{ a: 1 }] }))).toBe('201');
     await team.setPlan({ openBodiesMax: 4, tablesMax: 100 });
     expect(outcomeOf(await create())).toBe('201');
-    // Refused for another reason, it is open no more either.
+    // A body that is refused for another reason is no longer open either.
     expect(outcomeOf(await team.client.post('/tables/01890000-0000-7000-8000-000000000000/rows', large))).toBe(
       '404 table_not_found',
     );
@@ -168,7 +168,7 @@ describe('open bodies', () => {
       expect(outcomeOf(answer)).toBe('402 payment_required');
       expect(messageOf(answer)).toBe("the team's plan allows 3 open bodies and 3 are in use");
     }
-    // One of the open bodies may be that of an earlier try.
+    // One of the open bodies may belong to an earlier try.
     const keyed = (name: string): Promise<Answer> =>
       team.client.post('/tables?name=n', large, { 'idempotency-key': name });
     const unknown = await keyed('k');
@@ -283,7 +283,7 @@ describe('bytes of the log in a day', () => {
         'both know of both',
       );
       const before = now;
-      // So much later that the counts of the first day are deleted. That shows that the new day has begun.
+      // The time is so much later that the counts of the first day are deleted, which shows that the new day has begun.
       now += 90 * 24 * 3_600_000;
       expect(one.refusalOf(team.id)).toBeNull();
       await sleepUntil(async () => (await used(before)) === 0, 'the day before is forgotten');

@@ -14,7 +14,7 @@ import { scale } from '../scale.ts';
 
 const { client: clientOfAll, api } = useApi();
 
-/** Of one process: a continuation is known to the one that gave it. */
+/** One process, because only the process that gave a continuation knows it. */
 const client = (): Client => new Client(api().url, clientOfAll().token);
 
 const scalars = Object.keys(values);
@@ -24,7 +24,7 @@ const columnType = fc.oneof(
 );
 const fitOf = (type: string): readonly Json[] => values[type]!.fit;
 
-/** As a column of this type presents it. */
+/** The value as a column of this type presents it. */
 const presented = (value: Json, type: string): Json =>
   (type === 'string' || type === 'markdown') && typeof value !== 'string' ? JSON.stringify(value) : value;
 
@@ -207,7 +207,7 @@ test(
 async function apply(reader: Client, path: string, write: Write): Promise<void> {
   const rows = await allRows(reader, path);
   const rowAt = (at: number): string | undefined => rows[at % Math.max(rows.length, 1)]?.$rowID;
-  // What is refused (a value that misfits a widened column) changes nothing.
+  // A refused change (a value that does not fit a widened column) has no effect.
   switch (write.kind) {
     case 'add':
       await reader.post(`${path}?onSchemaError=dropColumns`, write.rows);
@@ -274,7 +274,10 @@ async function compare(reader: Client, path: string, seed: number): Promise<void
   }
 }
 
-/** The versions that are shown are those of the rows: an If-Match holds with one, and with none before it. */
+/**
+ * Checks that the shown versions are those of the rows: If-Match succeeds with a shown version, and fails with an
+ * earlier one.
+ */
 async function checkVersions(reader: Client, path: string, filter: unknown): Promise<void> {
   const { json } = await reader.post(path.replace(/rows$/, 'query'), { filter, fields: ['$version'], limit: 3 });
   for (const { $rowID, $version } of json.data as readonly { readonly $rowID: string; readonly $version: string }[]) {

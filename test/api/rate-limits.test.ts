@@ -1,6 +1,6 @@
 /**
- * Limits of what a team asks for (docs/reference/rate-limits.md), over HTTP. Each process counts for itself: each
- * client here asks one.
+ * Rate limits of a team (docs/reference/rate-limits.md), over HTTP. Each process counts for itself, so each client here
+ * uses one process.
  */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import { postUpload, sendBytes } from '../support/uploads.ts';
 const limited = '429 rate_limited';
 const rows = (count: number): { n: number }[] => Array.from({ length: count }, (_, n) => ({ n }));
 
-/** A new team, of which nothing was counted yet. */
+/** A new team, with unused windows. */
 async function newTeam({ api }: ApiOfFile): Promise<Client> {
   return new Client(api().url, (await api().createTeam()).client.token);
 }
@@ -40,7 +40,7 @@ describe('in a window that does not end', () => {
   const file = useOwnApi({ RATE_LIMIT_REQUESTS: '20', RATE_LIMIT_ROWS: '12000', RATE_LIMIT_WINDOW_MS: '86400000' });
   let client: Client;
   beforeAll(async () => {
-    // Before the others, so that what they refuse is not in the way.
+    // Comes before the other limits, so that their refusals do not interfere.
     expect(await refusedBy(file.api().url, 'requests')).toBe(0);
   });
 
@@ -189,7 +189,7 @@ describe('when a window has ended', () => {
 
   test('as many requests and rows are accepted again as before', async () => {
     const client = await newTeam(file);
-    /** Until a write is refused, and until it is let in again. */
+    /** How long until a write is refused, and until it is accepted again. */
     for (const outcome of [limited, '201', limited, '201']) {
       await sleepUntil(
         async () => outcomeOf(await client.post('/tables', { name: 'x', rows: rows(4) })) === outcome,

@@ -1,5 +1,5 @@
 /**
- * Published files of CSV and TSV, loaded over HTTP as they are: every cell that comes back is compared with the file.
+ * Published CSV and TSV files are loaded over HTTP unchanged, and every cell that comes back is compared with the file.
  */
 import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';

@@ -1,4 +1,7 @@
-/** Bodies of requests that the committed state refuses: they are judged to their end, and nothing of them is kept. */
+/**
+ * Bodies of requests that the committed state refuses: the service checks them to their end, and stores nothing of
+ * them.
+ */
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { useOwnApi, type Team } from '../support/api.ts';
@@ -13,7 +16,7 @@ const operator = useOperator({ api });
 
 const rows = (count: number, text: string): unknown[] => Array.from({ length: count }, (_, n) => ({ n, text }));
 const bodies = { 'one block': rows(500, 'x'.repeat(500)), 'several blocks': rows(1500, 'x'.repeat(1000)) };
-/** The same in JSON text, but for the end of the last row. */
+/** The same as JSON text, without the end of the last row. */
 const malformed = (body: unknown[]): string => `${JSON.stringify(body).slice(0, -2)},}]`;
 
 let team: Team;
@@ -29,7 +32,7 @@ type Headers = Readonly<Record<string, string>>;
 type Send = (body: unknown, headers?: Headers) => Promise<Answer>;
 const add: Send = (body, headers) => team.client.post(table.path, body, headers);
 
-/** A reason for refusing a request: how to bring it about, and the request. */
+/** A reason for a refusal: how to create it, and the request. */
 const refusals: readonly [
   name: string,
   outcome: string,
@@ -121,7 +124,7 @@ test.each(refusals)(
   },
 );
 
-/** Bodies that no table takes, and their own refusal. */
+/** Bodies that no table accepts, each with its own refusal. */
 const longCell = { n: 1, text: 'x'.repeat(300_000) };
 const columns = (count: number): string[] => Array.from({ length: count }, (_, n) => `c${n}`);
 const badBodies: readonly [name: string, body: unknown, headers: Headers, outcome: string, message: string][] = [
@@ -184,7 +187,7 @@ const badBodies: readonly [name: string, body: unknown, headers: Headers, outcom
   ],
 ];
 
-/** Two bodies meet every reason. The others meet two of them, to keep the run short. */
+/** Two bodies are combined with every reason. The others are combined with two reasons, to keep the run short. */
 const [noTable, , , newerVersion] = refusals;
 const reasonsBefore = (name: string): typeof refusals =>
   /^a (long cell|reserved name in a header)$/.test(name) ? refusals : [noTable!, newerVersion!];
@@ -232,7 +235,7 @@ describe.each(badBodies)('%s', (name, body, headers, own, ownMessage) => {
   });
 });
 
-/** What else is wrong with a body, and whether that is said first. */
+/** Another mistake in a body, and whether the answer reports it first. */
 test.each<[string, unknown, Headers, string, string]>([
   [
     'a wrong cell before a long one',

@@ -6,7 +6,7 @@ import { createTable, type MadeTable } from '../support/tables.ts';
 
 const { client: clientOfAll, api } = useApi();
 
-/** Of one process: a continuation of a query is known to the one that gave it. */
+/** One process, because only the process that gave a continuation of a query knows it. */
 const client = (): Client => new Client(api().url, clientOfAll().token);
 
 const csv = { accept: 'text/csv' };

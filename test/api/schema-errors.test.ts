@@ -49,7 +49,8 @@ describe('updateSchema widens every type to its least upper bound', () => {
     const takenAsItem = await takenBy(client(), items, arrivals, 'dropColumns');
     const told = new Set<string>();
     for (const [at, value] of arrivals.entries()) {
-      // Whether what is `json` by nature counts as a scalar of an array of it is not said.
+      // The specification does not say whether a value whose natural type is `json` counts as a scalar for an array of
+      // `json`.
       if (type === 'array<json>' && naturalType(value) === 'json') continue;
       const table = await createTable(client(), [{ c: old }], { c: typeInSchema(type) });
       const fitsAlready = taken[at] !== undefined;

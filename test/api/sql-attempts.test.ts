@@ -1,6 +1,4 @@
-/**
- * docs/spec/queries.md, "SQL": whatever is asked, there is an answer, of the team's own tables, and the engine goes on.
- */
+/** docs/spec/queries.md, "SQL": every query is answered, from the team's own tables, and the engine survives. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, test } from '@jest/globals';
 import { useOwnApi, type Team } from '../support/api.ts';
@@ -8,7 +6,7 @@ import { outcomeOf, type Answer } from '../support/client.ts';
 import { sleepUntil } from '../support/server.ts';
 import { createTable } from '../support/tables.ts';
 
-// Of its own: what takes too much memory is freed by a restart of the engine.
+// A deployment of its own, because the engine restarts to free too much memory.
 const { api } = useOwnApi();
 
 let team: Team;
@@ -20,7 +18,7 @@ beforeAll(async () => {
     { Name: 'Civic', Origin: 'Japan', Power: 97.5 },
   ]);
   await team.client.send(`/tables/${id}`, { method: 'PATCH', body: { name: 'cars' } });
-  // The copy of another team, to be found by nobody else.
+  // The copy of another team, which nobody else may find.
   const other = await api().createTeam();
   const secret = await createTable(other.client, [{ secret: 'theirs' }]);
   expect((await other.client.post('/query', { sql: `SELECT secret FROM "${secret.id}"` })).json.data).toEqual([
@@ -30,7 +28,7 @@ beforeAll(async () => {
 
 const ask = (sql: string): Promise<Answer> => team.client.post('/query', { sql });
 
-/** What reads or changes anything but the tables of the team, and mistakes. */
+/** SQL that would read or change anything except the tables of the team, and SQL with mistakes. */
 const attempts = [
   'INSERT INTO cars VALUES (1)',
   'UPDATE cars SET Power = 1',
@@ -177,7 +175,7 @@ const attempts = [
 test.each(attempts.map((sql) => [sql]))('SQL that is not allowed is refused: %j', async (sql) => {
   const answer = await ask(sql);
   expect(outcomeOf(answer)).toBe('400 query_invalid');
-  // Nothing of the text that runs.
+  // The message shows nothing of the compiled text.
   expect(answer.json.error.message).not.toMatch(/copy[0-9]+\.|LINE 1|__[0-9a-z]+_/);
 });
 
@@ -276,7 +274,7 @@ const costly: [string, string][] = [
 test.each(costly.map(([sql, outcome]) => [sql.slice(0, 100), outcome, sql] as const))(
   'costly SQL is bounded: %s: %s',
   async (_begin, outcome, sql) => {
-    // The engine may not have freed yet what the last one took.
+    // The engine may not have freed the memory of the previous query yet.
     let answer = await ask(sql);
     for (let attempt = 0; answer.status === 503 && attempt < 5; attempt += 1) {
       await sleep(1000);

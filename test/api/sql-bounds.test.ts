@@ -1,7 +1,7 @@
 /**
  * docs/spec/queries.md, "Bounds of functions": a call that would take too much memory, time or stack is refused before
- * it runs, and the query engine goes on. All are calls that the process of the engine survived badly, or not at all,
- * before they had a bound.
+ * it runs, and the query engine goes on. Before they had a bound, each of these calls slowed the engine's process down,
+ * or ended it.
  */
 import { beforeAll, expect, test } from '@jest/globals';
 import { useOwnApi, type Team } from '../support/api.ts';
@@ -9,7 +9,7 @@ import { outcomeOf, type Answer } from '../support/client.ts';
 import { parseMetrics, sumOf } from '../support/metrics.ts';
 import { createTable } from '../support/tables.ts';
 
-// Of its own: this counts how often its engine has started.
+// A deployment of its own, because the test counts the starts of its engine.
 const { api } = useOwnApi();
 
 let team: Team;

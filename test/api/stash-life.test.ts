@@ -1,4 +1,4 @@
-/** Spec section 3, decisions 3 and 6: a stash is there for some time, and what is left of it is removed later. */
+/** Spec section 3, decisions 3 and 6: a stash exists for a limited time, and its rows are removed later. */
 import { expect, test } from '@jest/globals';
 import { removeGarbage } from '../../src/log/garbage.ts';
 import { models } from '../../projections/models.ts';
@@ -13,14 +13,14 @@ import { cellsOf, createTable, leavingUnchanged } from '../support/tables.ts';
 /** Long enough for a slow machine to import a stash that was just filled. */
 const lifeMs = 4000;
 const hour = 3_600_000;
-/** Maintenance is for the tests to do. */
+/** The tests run maintenance themselves. */
 const { api, client } = useOwnApi({ STASH_LIFE_MS: String(lifeMs), MAINTENANCE_INTERVAL_MS: '3600000' });
 const operator = useOperator({ api });
 
 const importOf = (stashId: string): Promise<Answer> =>
   client().post('/tables', { name: 'n', rows: { $stashID: stashId } });
 
-/** Whether a stash is there is looked at before the schema, so that this never imports it. */
+/** The stash is checked before the schema, so this request never imports it. */
 const schema = {
   columns: [
     { id: 'a', type: 'number' },
@@ -75,7 +75,7 @@ test('the life of a stash begins with its first chunk, and a chunk after its end
   await putChunks(client(), stashId, [['1', [{ n: 1 }]]]);
   while (performance.now() - sent < lifeMs / 2) await putChunks(client(), stashId, [['2', [{ n: 2 }]]]);
   await untilExpired(stashId);
-  // It was so although chunks came all the time.
+  // It expired although chunks kept arriving.
   await putChunks(client(), stashId, [['2', [{ n: 22 }]]]);
   const again = await importOf(stashId);
   expect(cellsOf(await client().rows(again.json.data.tableID))).toEqual([{ n: 22 }]);
@@ -107,13 +107,13 @@ test('the rows of expired stashes are removed, and imported rows stay', async ()
     ask<{ count: string }>('select count(*) from stashes where stash_id = any($1) and ended_at = expires_at', [
       stashIds,
     ]);
-  // It may be said again, and by several at once.
+  // The report may be repeated, also by several processes at once.
   await Promise.all([expireStashes(database, log, 0), expireStashes(database, log, 0)]);
   expect(await expireStashes(database, log, 0)).toBe(false);
   expect(await ended()).toEqual([{ count: '3' }]);
   expect((await importOf(first!)).json.error.message).toBe(`stash ${first} has expired`);
 
-  // What is remembered of them stays for a week.
+  // The record of their end is kept for a week.
   while (await removeGarbage(models, database, 2 * hour));
   expect(await ask(`select segment ${heldBy}`, [stashIds])).toEqual([]);
   expect(await ended()).toEqual([{ count: '3' }]);

@@ -1,7 +1,4 @@
-/**
- * Decisions 5: the bounds of a stash. And what is done in the background takes nothing from a stash, nor from what was
- * imported from it.
- */
+/** Decisions 5: the bounds of a stash. Maintenance removes no rows from a stash or from the tables that imported it. */
 import { describe, expect, test } from '@jest/globals';
 import { compactOnce } from '../../projections/tables/compaction.ts';
 import { removeGarbage } from '../../src/log/garbage.ts';
@@ -13,7 +10,7 @@ import { useOperator } from '../support/operator.ts';
 import { expectStored, newStashId, putChunks, stashOf } from '../support/stashes.ts';
 import { cellsOf, createTable } from '../support/tables.ts';
 
-/** Maintenance is for the tests to do. */
+/** The tests run maintenance themselves. */
 const { api, client } = useOwnApi({
   STASH_CHUNKS_MAX: '40',
   STASH_ROWS_MAX: '9000',
@@ -46,7 +43,7 @@ describe('a stash', () => {
     expect(refused.json.error.message).toBe('the stash would have more than 40 chunks');
     const taken = answers.flatMap(({ status }, n) => (status === 200 ? [n] : []));
     expect(await numbersIn(stashId)).toEqual(taken);
-    // What is there can be sent again, and another one begins anew.
+    // Existing chunks can be sent again, and another stash begins at 0.
     expectStored(await put(stashId, taken[0]!, [{ n: -1 }]));
     expect(outcomeOf(await put(stashId, 100, []))).toBe(exceeded);
     expect(await numbersIn(stashId)).toEqual([-1, ...taken.slice(1)]);
@@ -126,7 +123,7 @@ describe('maintenance', () => {
     const stashId = await stashOf(client(), { 1: numbered(0, 10), 2: numbered(10, 10) });
     const kept = await createTable(client(), [], { n: 'number' });
     expect(outcomeOf(await client().post(kept.path, { $stashID: stashId }))).toBe('201');
-    // The first has been imported, and the second replaces nothing that anybody shows.
+    // The first stash has been imported, and no table shows a chunk that the second one replaces.
     await putChunks(client(), stashId, [
       ['1', numbered(100, 7)],
       ['1', numbered(200, 8)],
@@ -144,7 +141,7 @@ describe('maintenance', () => {
     expectStored(await client().delete(`/stashes/${stashId}`));
     await doMaintenance();
     expect(await count(`stashes where stash_id = '${stashId}'`)).toBe(0);
-    // Both are shown by a table; the other one of it was by none.
+    // A table shows both of these. No table showed the other chunk.
     expect(await count(`segments where key in (${held.map(({ segment }) => segment).join(', ')})`)).toBe(2);
     expect(
       await count(
@@ -175,7 +172,7 @@ describe('maintenance', () => {
 test('a stash that is reported as expired too early stays, and the report is not repeated for ever', async () => {
   const { database, log } = operator();
   const stashId = await stashOf(client(), { 1: [{ n: 1 }] });
-  // Stashes live 48 hours here. This treats those as due that expire within 49.
+  // Stashes live 48 hours here. This call treats stashes that expire within 49 hours as expired.
   expect(await expireStashes(database, log, -49 * 3_600_000)).toBe(false);
   const { rows } = await database.pool.query('select ended_at from stashes where stash_id = $1', [stashId]);
   expect(rows).toEqual([{ ended_at: null }]);

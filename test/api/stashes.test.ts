@@ -14,7 +14,7 @@ const { api, client } = useApi();
 const malformed = '400 request_validation_error';
 const noStash = '400 stash_not_found';
 
-/** The rows that a new table has which is made of a stash. */
+/** The rows of a new table that is created from a stash. */
 async function rowsIn(stashId: string): Promise<Record<string, unknown>[]> {
   const answer = await client().post('/tables', { name: 'n', rows: { $stashID: stashId } });
   if (answer.status !== 201) throw new Error(answer.text);
@@ -227,7 +227,7 @@ describe('a chunk', () => {
         await once(socket, 'close');
       }
     }
-    // Behind all that was sent of the others.
+    // After all requests of the others.
     await putChunks(client(), stashId, [['2', [{ n: -2 }]]]);
     expect(await rowsIn(stashId)).toEqual([{ n: -1 }, { n: -2 }]);
   });

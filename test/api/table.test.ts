@@ -1,4 +1,4 @@
-/** Looking after a table: what it is, and its names (docs/decisions/0009). Its end is in deleted-table.test.ts. */
+/** The description of a table, and its names (docs/decisions/0009). deleted-table.test.ts tests its deletion. */
 import { gzipSync } from 'node:zlib';
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
@@ -267,7 +267,7 @@ describe('a patch of a table', () => {
   test('is refused if it is larger than members or a body may be', async () => {
     const table = await createTable(client(), [{ a: 1 }]);
     const path = `/tables/${table.id}`;
-    // As many columns as there may be, with IDs and names as long as they may be.
+    // The maximum of columns, with IDs and names of maximum length.
     const columns = Array.from({ length: 1000 }, () => ({
       id: randomBytes(128).toString('hex'),
       displayName: randomBytes(512).toString('hex'),

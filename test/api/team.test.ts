@@ -1,4 +1,4 @@
-/** What a client learns of its token and its team: our paths, decisions 3. */
+/** The paths that show a client its token and its team (decisions 3). */
 import { expect, test } from '@jest/globals';
 import { useApi } from '../support/api.ts';
 import { Client, outcomeOf } from '../support/client.ts';

@@ -1,4 +1,4 @@
-/** Decisions 1: tokens that expire, or that are revoked, and when they were used. */
+/** Decisions 1: tokens that expire or are revoked, and their last use. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { pino, type Logger } from 'pino';
 import { readModelSchema } from '../../projections/models.ts';
@@ -71,7 +71,7 @@ describe('a token that is revoked', () => {
   const untilRefused = (token: Token): Promise<void> =>
     sleepUntil(() => isRefusedEverywhere(token), 'the revocation has taken effect');
 
-  /** Whether a read model that is built from the log, in a schema of its own, lets the token in. */
+  /** Whether a read model that is rebuilt from the log, in a schema of its own, accepts the token. */
   async function isGoodAfterRebuild({ client }: Token): Promise<boolean> {
     const { databaseUrl: url } = api();
     const options = { url, schema: `${readModelSchema}_again` };
@@ -94,7 +94,7 @@ describe('a token that is revoked', () => {
     expect(await isGoodAfterRebuild(revoked)).toBe(false);
     expect(await isGoodAfterRebuild(other)).toBe(true);
 
-    // It may be told twice, and is remembered for a while.
+    // The log may get the revocation twice, and the note stays for a while.
     await Promise.all([tellRevocations(database, log), tellRevocations(database, log)]);
     expect(await tellRevocations(database, log)).toBe(false);
     expect([await revocationsIn(revoked), await isNoted(revoked)]).toEqual([true, true]);
@@ -142,7 +142,7 @@ describe('when a token was last used', () => {
     uses.add(first.id, 120_000);
     await uses.close();
     expect([await usedAt(first.id), await usedAt(second.id)]).toEqual([120_000, 6]);
-    // What another process wrote is newer.
+    // The value that another process wrote is newer.
     await noteUses(pool, new Map([[first.id, 1]]));
     expect(await usedAt(first.id)).toBe(120_000);
   });

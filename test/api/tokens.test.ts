@@ -1,4 +1,4 @@
-/** Decisions 1: tokens that only read, and tokens that are for one app. */
+/** Decisions 1: read-only tokens, and tokens of an app. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { promptly, useApi, type Team, type Token } from '../support/api.ts';
 import { outcomeOf, type Answer, type Client } from '../support/client.ts';
@@ -16,7 +16,7 @@ function shown({ status, text }: Answer): string {
   return `${status} ${text}`;
 }
 
-/** Everything that changes something. */
+/** Every request that changes something. */
 const writes: [string, (client: Client, table: MadeTable) => Promise<Answer>][] = [
   ['create a table', (client) => client.post('/tables', { name: 'n', rows: [] })],
   ['create a table, malformed', (client) => client.post('/tables', 'x')],
@@ -160,7 +160,7 @@ describe('a token of an app', () => {
         '400 stash_not_found',
         `there is no stash ${stashId}`,
       ]);
-      // With a schema, a stash that never was counts as no rows.
+      // With a schema, a stash that never existed counts as no rows.
       const id = await create(reader, { rows: { $stashID: stashId }, schema });
       expect((await reader.get(`/tables/${id}/rows`)).json.data).toEqual([]);
       for (const answer of [

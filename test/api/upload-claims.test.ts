@@ -1,4 +1,4 @@
-/** Spec section 3, decisions 3: a file is there while a row of its team names it, and for a time after that. */
+/** Spec section 3, decisions 3: a file exists while a row of its team names it, and for some time after that. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LocalFileStore } from '../../src/storage/files/local-file-store.ts';
 import { useOwnApi } from '../support/api.ts';
@@ -27,8 +27,8 @@ afterAll(async () => {
 });
 
 /**
- * Lets the time of a file without rows pass: of one that is younger than all that was uploaded before. Gives the log's
- * time of its end.
+ * Lets the life of a file without rows pass, for a file that is younger than all earlier uploads. Returns the log time
+ * of its end.
  */
 async function untilUnclaimedEnd(): Promise<number> {
   const file = await upload(client(), 'named by nobody');
@@ -36,7 +36,7 @@ async function untilUnclaimedEnd(): Promise<number> {
   return (await life.rowOf(file)).removed!;
 }
 
-/** How a row comes to name a file. */
+/** The ways in which a row comes to name a file. */
 const claims: Readonly<Record<string, (url: string) => Promise<unknown>>> = {
   'a row of a body': (url) => createTable(client(), [{ n: 'other' }, { n: url }], { n: 'string' }),
   'a row of a table without a schema': (url) => createTable(client(), [{ anything: url }]),
@@ -92,7 +92,7 @@ test('a file that a row names stays, whatever kind of write made the row', async
   }
 });
 
-/** How the only row of a table ceases to name a file. */
+/** The ways in which the only row of a table stops naming a file. */
 const releases: Readonly<Record<string, (table: MadeTable) => Promise<unknown>>> = {
   'by a patch': ({ path, rowIds }) => expectDone(client().patch(`${path}/${rowIds[0]}`, { n: 'other' })),
   'by an empty cell': ({ path, rowIds }) => expectDone(client().patch(`${path}/${rowIds[0]}`, { n: null })),

@@ -1,7 +1,4 @@
-/**
- * Whom the job of the creation of an upload tells where to send the bytes: whoever knows that needs no token
- * (docs/reference/tokens.md).
- */
+/** Which tokens see the upload location in the job of a creation: its URL needs no token (docs/reference/tokens.md). */
 import { randomUUIDv7 } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import type { TokenLimits } from '../../commands/teams.ts';

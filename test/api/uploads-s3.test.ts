@@ -31,7 +31,7 @@ afterAll(async () => {
 describeUploads(
   { api, client },
   {
-    // What it takes in then is nobody's, and is swept.
+    // Bytes that it accepts afterwards belong to no upload, and garbage collection removes them.
     completed: '200',
     ended: '200',
     otherType: '403',

@@ -29,7 +29,7 @@ test('a file may have exactly as many bytes as an upload allows', async () => {
   expect((await fetch(url, { method: 'HEAD' })).headers.get('content-length')).toBe(String(sizeMax));
   const created = await postUpload(client());
   expect(await sendBytes(created, randomBytes(sizeMax + 1))).toBe('413 payload_too_large');
-  // Without a length the service has to count.
+  // Without a Content-Length the service has to count.
   const chunks = new Blob([randomBytes(sizeMax), 'x']).stream();
   expect(await sendBytes(created, chunks)).toBe('413 payload_too_large');
   expect(outcomeOf(await complete(client(), created))).toBe('409 upload_incomplete');
@@ -41,7 +41,7 @@ test('repeated creations under one Idempotency-Key make one upload', async () =>
     await client().post('/apps/shop/uploads', picture, key),
     await client().post('/apps/shop/uploads', picture, key),
   ];
-  // Where it goes stands in the answer as the process is called that was asked.
+  // The upload location in the answer has the address of the process that answered.
   const withoutHost = ({ text }: Answer): string => text.replaceAll(/http:\/\/[^/]*/g, '');
   expect(withoutHost(again)).toBe(withoutHost(first));
   expect(outcomeOf(await client().post('/apps/shop/uploads', { ...picture, fileName: 'other.png' }, key))).toBe(

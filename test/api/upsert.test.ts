@@ -240,7 +240,7 @@ test('a table has the rows that a map by key has after the same upserts and dele
         if (kind === 'delete') {
           const { $rowID, ...cells } = (await client().rows(table.id))[0] ?? {};
           if ($rowID === undefined) continue;
-          await client().delete(`${table.path}/${String($rowID)}`);
+          await client().delete(`${table.path}/${$rowID as string}`);
           model = model.filter((row) => row !== model[0]);
           expect(cells).toBeDefined();
           continue;

@@ -1,6 +1,4 @@
-/**
- * Queries of tables with as many columns as there may be: they are answered, whatever was changed since the first one.
- */
+/** Queries of tables with the maximum of columns are answered, whatever was changed since the first query. */
 import { expect, test } from '@jest/globals';
 import { scale } from '../scale.ts';
 import type { Client } from '../support/client.ts';
@@ -8,7 +6,7 @@ import { useOwnApi } from '../support/api.ts';
 import { parseMetrics, sumOf } from '../support/metrics.ts';
 import { arrayOf, createTable } from '../support/tables.ts';
 
-// They take so much memory that queries of other tests might find none.
+// These queries take so much memory that queries of other tests might find none.
 const { api } = useOwnApi();
 
 const columnsMax = 1000;
@@ -171,7 +169,7 @@ test('several teams query and export tables of 1,000 columns at once, before and
     for (let from = 100; from < rows; from += 100) expect((await client.post(path, some(from))).status).toBe(201);
     const note = async (expected: (text: string) => boolean, answer: Promise<Response>): Promise<void> => {
       const response = await answer;
-      // Without memory for the rest of a file the connection ends.
+      // If there is no memory for the rest of a file, the connection ends.
       const text = await response.text().catch(() => null);
       seen.push(
         text === null

@@ -56,7 +56,7 @@ test('a repeated withdrawal under a key gets the first answer', async () => {
   const file = await upload(team.client, 'bytes');
   for (let times = 0; times < 2; times += 1) expect(await withdraw(team.client, file, key)).toMatchObject(answered);
   const other = await upload(team.client, 'bytes');
-  // The key counts for one path.
+  // A key applies to one path only.
   expect(await withdraw(team.client, other, key)).toMatchObject(answered);
 });
 

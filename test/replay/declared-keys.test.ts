@@ -184,6 +184,18 @@ test('two rows with the same key are found before the declaration', async () => 
   await preparation.end();
 });
 
+test('a declaration fills an index anew that a killed process left half filled', async () => {
+  const [prepared, other] = [await largeTable(7), await largeTable(8)] as const;
+  const preparedKey = await read(preparing(prepared));
+  const { pool } = log().database;
+  await pool.query('update key_preparations set version = null where table_id = $1', [prepared.tableId]);
+  await pool.query('delete from row_keys where table_id = $1 and index % 2 = 0', [prepared.tableId]);
+  const outcomes = [await declare(prepared, preparedKey), await declare(other, preparedKey)];
+  expect(outcomes[0]).toMatchObject(declared);
+  expect(outcomes[0]).toEqual(outcomes[1]);
+  expect(await keysOf(prepared)).toEqual(await keysOf(other));
+});
+
 test('garbage collection leaves nothing of preparations, but the index that is in use', async () => {
   const [used, abandoned] = [await largeTable(5), await largeTable(6)] as const;
   expect(await declare(used, await read(preparing(used)))).toMatchObject(declared);

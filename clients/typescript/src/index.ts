@@ -55,6 +55,7 @@ export {
   type ExportFormat,
   type RowsPage,
   type TableDescription,
+  type UpsertBodyOptions,
   type WriteOptions,
 } from './table.ts';
 export {

@@ -59,6 +59,15 @@ export interface ImportOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** The remarks in an answer. */
+export function remarksOf({ headers }: Response): ChunkRemarks {
+  const notes = headers.get('tablog-notes');
+  return {
+    shortLines: Number(headers.get('tablog-short-lines') ?? 0),
+    notes: notes === null ? [] : notes.split('; '),
+  };
+}
+
 export class Stash {
   readonly id: string;
   readonly #transport: Transport;
@@ -100,11 +109,7 @@ export class Stash {
       bodySerializer: (given) => given,
       ...(signal && { signal }),
     });
-    const notes = response.headers.get('tablog-notes');
-    return {
-      shortLines: Number(response.headers.get('tablog-short-lines') ?? 0),
-      notes: notes === null ? [] : notes.split('; '),
-    };
+    return remarksOf(response);
   }
 
   /**

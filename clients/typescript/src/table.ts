@@ -6,7 +6,7 @@ import type { components, operations } from './interface.ts';
 import { loadRows, type Loaded, type LoadOptions, type RowSource } from './load.ts';
 import { Pages, type Page } from './pages.ts';
 import type { AnyRow, Condition, GroupsQuery, OnSchemaError, RowChanges, RowsQuery, StoredRow } from './rows.ts';
-import { Stash } from './stash.ts';
+import { remarksOf, Stash, type ChunkOptions, type ChunkRemarks, type StashOptions } from './stash.ts';
 import type { Transport } from './transport.ts';
 import { ifMatch, versionOf, type Version, type Versioned } from './versions.ts';
 
@@ -28,6 +28,12 @@ export interface RowsPage<T> extends Page<T> {
 export interface Added extends Versioned<{ readonly rowIDs: readonly string[] }> {
   /** How many cells were dropped, if `dropColumns` allowed that. */
   readonly droppedCells: number;
+}
+
+/** How a body of rows is written, and what happens to cells that do not fit. */
+export interface UpsertBodyOptions extends ChunkOptions {
+  readonly mediaType: NonNullable<StashOptions['mediaType']>;
+  readonly onSchemaError?: OnSchemaError | undefined;
 }
 
 export interface WriteOptions {
@@ -155,6 +161,27 @@ export class Table<Row extends object = AnyRow> {
       ...(signal && { signal }),
     });
     return changedBy((data as { readonly data: Changed['data'] }).data.rowIDs, response);
+  }
+
+  /** Upserts the rows of a body of JSON, NDJSON, CSV or TSV, as `upsert`. An empty cell of CSV empties a cell. */
+  async upsertBody(
+    body: string | Uint8Array<ArrayBuffer>,
+    { mediaType, encoding, form, signal, onSchemaError }: UpsertBodyOptions,
+  ): Promise<Changed & ChunkRemarks> {
+    const { data, response } = await this.#transport.operations.POST('/tables/{tableID}/rows', {
+      params: {
+        ...this.#params,
+        query: { ...form, mode: 'upsert', ...(onSchemaError !== undefined && { onSchemaError }) },
+        header: newKey(),
+      },
+      headers: { 'content-type': mediaType, ...(encoding && { 'content-encoding': encoding }) },
+      // As bytes or text, because the document describes the contents.
+      body: body as never,
+      bodySerializer: (given) => given,
+      ...(signal && { signal }),
+    });
+    const { rowIDs } = (data as { readonly data: Changed['data'] }).data;
+    return { ...changedBy(rowIDs, response), ...remarksOf(response) };
   }
 
   /** Changes the named columns of a row. Returns its new version. */

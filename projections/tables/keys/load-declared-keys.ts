@@ -13,15 +13,7 @@ import type { TableSchema } from '../../../src/language/values/table-schema.ts';
 import type { LoadingTables } from '../load-tables.ts';
 import { presentRows } from '../read/read-rows.ts';
 import { presenterOfForm } from '../read/stored-body.ts';
-import {
-  changesMax,
-  countRowsSince,
-  findChangesSince,
-  never,
-  rowsMax,
-  rowsReadAtMost,
-  type RowSince,
-} from '../rows-since.ts';
+import { changesMax, countRowsSince, findChangesSince, never, rowsReadAtMost, type RowSince } from '../rows-since.ts';
 import type { Table } from '../table.ts';
 import type { TableStates } from '../tables.state.ts';
 import type { ChangesOfPrepared, HashEntry } from './key-changes.ts';
@@ -51,6 +43,12 @@ export async function loadDeclaredKeys(loading: LoadingTables): Promise<void> {
     states.tables.keys.putFoundKeys(event, await readKeys(loading, declaring));
   }
 }
+
+/**
+ * How many rows are read at most if the API can read them before. This takes some hundredths of a second, in which the
+ * partition waits. Must not change, or replay would give other outcomes.
+ */
+const keysReadMax = 500;
 
 /** A key that an event declares for a table with rows. */
 interface DeclaredKey {
@@ -97,11 +95,11 @@ async function changedRows(
 ): Promise<readonly RowSince[] | 'all' | 'unread'> {
   const since = prepared?.version ?? never;
   const counts = await countRowsSince(tx, table, since);
-  const most = rowsReadAtMost(table.rowBytesMax);
+  const most = Math.min(keysReadMax, rowsReadAtMost(table.rowBytesMax));
   if (counts.rows <= most) return 'all';
   if (!prepared || table.generation > since || table.widened > since) return 'unread';
   if (table.version === since) return [];
-  if (counts.added > rowsMax || counts.changes > changesMax) return 'unread';
+  if (counts.added > keysReadMax || counts.changes > changesMax) return 'unread';
   const rows = await findChangesSince(tx, table, since, most + 1);
   return rows.length <= most ? rows : 'unread';
 }

@@ -2,6 +2,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { AnyRow, Column, Condition } from '../../../clients/typescript/src/index.ts';
 import { parseExactly } from '../../language/formats/exact-json.ts';
+import { scalarTraits, type ScalarKind } from '../../language/values/column-type.ts';
 
 /** A condition of `--where`: a comparison, whose value is still a text, or a filter as the service takes it. */
 export type Where =
@@ -57,8 +58,7 @@ export function patchOf(assignments: readonly Assignment[], columns: readonly Co
 /** The value of a text in a column. The service refuses what does not fit, so a text that is no JSON stays a text. */
 function valueOf(columns: readonly Column[], id: string, text: string): unknown {
   const type = columns.find((column) => column.id === id)?.type ?? 'string';
-  const isJson = typeof type === 'object' || type === 'number' || type === 'boolean' || type === 'json';
-  if (!isJson) return text;
+  if (typeof type === 'string' && scalarTraits[type as ScalarKind].json === 'string') return text;
   try {
     return parseExactly(text);
   } catch {

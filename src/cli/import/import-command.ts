@@ -2,9 +2,10 @@
 import { importFile, type ImportResult } from '../../../clients/file-import/import-file.ts';
 import { matchColumns, type NamedColumn } from '../../../clients/file-import/match-columns.ts';
 import { readTypes } from '../../../clients/file-import/read-types.ts';
+import { upsertFile } from '../../../clients/file-import/upsert-file.ts';
 import { refuseWorkbookName } from '../../../clients/file-import/text.ts';
 import { withoutSheetForm } from '../../../clients/file-import/workbook/workbook-cutter.ts';
-import type { OnSchemaError, Tablog, Version } from '../../../clients/typescript/src/index.ts';
+import type { Changed, ChunkRemarks, OnSchemaError, Tablog, Version } from '../../../clients/typescript/src/index.ts';
 import type { DelimitedForm } from '../../language/formats/delimited-form.ts';
 import { findTable } from '../client/find-table.ts';
 import { openClient } from '../client/open-client.ts';
@@ -34,6 +35,9 @@ export interface ImportFlags extends ClientFlags, FormFlags {
   readonly table: string;
   readonly create?: boolean;
   readonly overwrite?: boolean;
+  readonly upsert?: boolean;
+  /** The IDs of the columns of the key. */
+  readonly key?: readonly string[];
   readonly onSchemaError: OnSchemaError;
   readonly ifMatch?: string;
   readonly format?: FileFormat;
@@ -97,7 +101,8 @@ async function importAndReport(file: string, flags: ImportFlags): Promise<void> 
   let progress = showProgress('Uploading', null, false);
   const say = (words: string): void => progress.say(words);
   const client = await openClient(flags, signal, say);
-  const target = await findTarget(client, flags, ifMatch);
+  if (flags.key !== undefined && !flags.upsert) throw new UserError('--key is for --upsert.');
+  const target = flags.upsert ? await findKeyed(client, flags, say) : await findTarget(client, flags, ifMatch);
   const columns =
     (isDelimited || format === 'xlsx') && form.columns === undefined && form.header !== 'absent'
       ? await columnsOf(client, target)
@@ -105,29 +110,35 @@ async function importAndReport(file: string, flags: ImportFlags): Promise<void> 
   const source = await openSource(file, compression);
   try {
     progress = showProgress('Uploading', source.size, process.stderr.isTTY);
-    const result = await importFile({
-      client,
+    const reading = {
       source,
       format,
       encoding: flags.encoding,
       form,
       sheet: flags.sheet,
-      target,
       onSchemaError: flags.onSchemaError,
-      parallel: flags.parallel,
       signal,
-      onRecognised: (delimiter) => say(describeDelimiter(delimiter)),
+      onRecognised: (delimiter: string) => say(describeDelimiter(delimiter)),
       ...(columns !== null && {
-        columnsOf: (names) => {
+        columnsOf: (names: readonly string[]) => {
           const matched = matchColumns(names, columns);
           if (matched.byDisplayName.length > 0) say(describeMatches(matched.columns, matched.byDisplayName));
           return matched.columns;
         },
       }),
-      onProgress: (rows, bytes) => progress.update(rows, bytes),
-      onDeleted: (stashID) => say(describeDeleted(stashID)),
-      onLeftOver: (stashID, error) => say(describeLeftOver(stashID, error)),
-    });
+      onProgress: (rows: number, bytes: number) => progress.update(rows, bytes),
+    };
+    const result =
+      target.kind === 'upsert'
+        ? { ...(await upsertFile(client.table(target.tableID), reading)), tableID: target.tableID, texts: [] }
+        : await importFile({
+            ...reading,
+            client,
+            target,
+            parallel: flags.parallel,
+            onDeleted: (stashID) => say(describeDeleted(stashID)),
+            onLeftOver: (stashID, error) => say(describeLeftOver(stashID, error)),
+          });
     progress.stop();
     if (result.shortLines > 0) say(describeShortLines(result.shortLines));
     for (const note of result.notes) say(describeNote(note));
@@ -183,10 +194,47 @@ async function sayTexts(
 }
 
 /** The columns of the target table; null for a new table. */
-async function columnsOf(client: Tablog, target: NamedImportTarget): Promise<readonly NamedColumn[] | null> {
+async function columnsOf(
+  client: Tablog,
+  target: NamedImportTarget | KeyedTarget,
+): Promise<readonly NamedColumn[] | null> {
   if (target.kind === 'create') return null;
   const { schema } = await client.table(target.tableID).describe();
   return schema.columns;
+}
+
+/** A table whose rows a file is upserted into. */
+interface KeyedTarget {
+  readonly kind: 'upsert';
+  readonly tableID: string;
+  readonly name: string;
+}
+
+/** The table, which has the key of the flags. Declares the key if the table has none. */
+async function findKeyed(client: Tablog, flags: ImportFlags, say: (words: string) => void): Promise<KeyedTarget> {
+  const found = await findTable(client, flags.table);
+  if (found === null)
+    throw new UserError(
+      `There is no table ${JSON.stringify(flags.table)} to upsert into. The first time, import without --upsert.`,
+    );
+  const { id: tableID, name } = found;
+  const table = client.table(tableID);
+  const { key = null } = (await table.describe()).schema;
+  if (key === null && flags.key === undefined)
+    throw new UserError(`The table ${JSON.stringify(name)} has no key. Name its columns with --key.`);
+  if (
+    key !== null &&
+    flags.key !== undefined &&
+    JSON.stringify(key.toSorted()) !== JSON.stringify(flags.key.toSorted())
+  )
+    throw new UserError(
+      `The key of the table ${JSON.stringify(name)} is ${key.join(',')}, not ${flags.key.join(',')}.`,
+    );
+  if (key === null) {
+    await table.update({ key: [...flags.key!] });
+    say(`The key of the table is now ${flags.key!.join(',')}.`);
+  }
+  return { kind: 'upsert', tableID, name };
 }
 
 async function findTarget(
@@ -204,23 +252,25 @@ async function findTarget(
 }
 
 function report(
-  { rows, tableID, version: etag, droppedCells }: ImportResult,
-  target: NamedImportTarget,
+  result: Omit<ImportResult, keyof ChunkRemarks | 'texts'> & Partial<Pick<Changed, 'added' | 'patched' | 'unchanged'>>,
+  target: NamedImportTarget | KeyedTarget,
   ms: number,
   { json, onSchemaError }: ImportFlags,
 ): void {
+  const { rows, tableID, version: etag, droppedCells, added, patched, unchanged } = result;
   const version = etag.slice(1, -1);
   const mayDrop = onSchemaError === 'dropColumns';
   const seconds = Math.round(ms / 10) / 100;
   const rowsPerSecond = rateOf(rows, ms);
   if (json) {
-    const action = { create: 'created', add: 'added', overwrite: 'overwritten' }[target.kind];
+    const action = { create: 'created', add: 'added', overwrite: 'overwritten', upsert: 'upserted' }[target.kind];
     writeOut(
       JSON.stringify({
         tableID,
         name: target.name,
         action,
         rows,
+        ...(target.kind === 'upsert' && { added, patched, unchanged }),
         version,
         ...(mayDrop && { droppedCells }),
         seconds,
@@ -235,6 +285,7 @@ function report(
     create: `${counted} imported into the new ${table}`,
     add: `${counted} added to the ${table}`,
     overwrite: `${counted} replaced all rows of the ${table}`,
+    upsert: `${counted} upserted into the ${table}: ${showNumber(added ?? 0)} added, ${showNumber(patched ?? 0)} patched, ${showNumber(unchanged ?? 0)} unchanged`,
   }[target.kind];
   const dropped = !mayDrop ? '' : `, ${showNumber(droppedCells)} cells dropped`;
   writeOut(`${what}${dropped}, version ${version}, in ${seconds} s (${showNumber(rowsPerSecond)} rows/s).`);

@@ -21,7 +21,7 @@ function withoutProgress(stderr: string): string {
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 
 describe('files of each format are imported and exported', () => {
-  /** Each scalar as its text: the type of its column may present a number as a string. */
+  /** Compares scalars by their texts, because the type of a column may present a number as a string. */
   const texts = (json: string): unknown =>
     JSON.parse(json, function (_key: string, value: unknown, { source }: { source: string }) {
       if (Array.isArray(value)) return value;
@@ -55,7 +55,7 @@ describe('files of each format are imported and exported', () => {
     ],
   ];
 
-  // One of each format, and in the full run all of them.
+  // One of each format; in the full run all of them.
   test.each(isFull ? files : [files[1]!, files[2]!, files[4]!, files[5]!])(
     '%s is exported as it was imported',
     async (file, read, make) => {
@@ -370,7 +370,7 @@ describe('files of each format are imported and exported', () => {
   test('short lines are counted and reported', async () => {
     const source = await fileOf('short.csv', ['a,b', '1,x', ...numbers(1500).map((n) => `${n}`)]);
     const created = await tablog(['import', source, '--table', 'short']);
-    // Of a thousand rows a chunk.
+    // Chunks have a thousand rows.
     expect(created).toMatchObject({
       code: 0,
       stderr: '1,500 lines have fewer cells than the header: the columns of the missing cells are empty.\n',
@@ -407,6 +407,35 @@ describe('the table of an import', () => {
     expect((await client().rows(made.tableID)).map(({ n }) => n)).toEqual([1, 2]);
     await imported(two, '--table', made.tableID.toUpperCase(), '--overwrite');
     expect((await client().rows(made.tableID)).map(({ n }) => n)).toEqual([2]);
+  });
+
+  test('rows are upserted by the key, which the command declares or checks', async () => {
+    const [first, second] = [
+      await fileOf('first.csv', ['email,age', ...numbers(300).map((n) => `${n},1`)]),
+      await fileOf('second.csv', ['email,age', ...numbers(400).map((n) => `${n},${n < 200 ? 1 : ''}`)]),
+    ];
+    expect((await tablog(['import', first, '--table', 'keyed', '--upsert'])).stderr).toMatch(
+      /There is no table "keyed"/,
+    );
+    const { tableID } = await imported(first, '--table', 'keyed');
+    const upsert = (file: string, ...flags: string[]): Promise<TablogResult> =>
+      tablog(['import', file, '--table', 'keyed', '--upsert', ...flags]);
+    expect((await upsert(second)).stderr).toMatch(/has no key/);
+    const done = await upsert(second, '--key', 'email');
+    expect([done.code, withoutProgress(done.stderr)]).toEqual([0, 'The key of the table is now email.\n']);
+    expect(done.stdout).toMatch(
+      /^400 rows upserted into the table "keyed" .*: 100 added, 100 patched, 200 unchanged, /,
+    );
+    const rows = cellsOf(await client().rows(tableID));
+    expect(rows).toEqual(numbers(400).map((n) => (n < 200 ? { email: n, age: 1 } : { email: n })));
+    expect(JSON.parse((await upsert(second, '--json')).stdout)).toMatchObject({ action: 'upserted', unchanged: 400 });
+    expect((await upsert(second, '--key', 'age')).stderr).toMatch(/The key of the table "keyed" is email, not age/);
+    const wrong = await fileOf('wrong.csv', ['email,age', ...numbers(300).map((n) => `${n},2`), '7,x']);
+    expect((await upsert(wrong)).stderr).toMatch(/wrong\.csv, line 302 \(row 301\): /);
+    expect((await client().rows(tableID))[0]).toMatchObject({ email: 0, age: 2 });
+    expect((await tablog(['import', first, '--table', 'keyed', '--key', 'email'])).stderr).toMatch(
+      /--key is for --upsert/,
+    );
   });
 
   test('a name of several tables is refused, and one that looks like an unknown ID', async () => {
@@ -511,7 +540,7 @@ describe('stdin and stdout', () => {
     await imported(source, '--table', 'much');
     const running = tablog(['export', 'much']);
     running.child.stdout!.once('data', () => running.child.stdout!.destroy());
-    // What was read so far is gone with the stream.
+    // The bytes that were read are lost with the stream.
     const [{ code, stderr }] = await Promise.all([running.catch(() => untilClosed(running)), untilClosed(running)]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
@@ -549,7 +578,7 @@ describe('stdin and stdout', () => {
   });
 });
 
-/** How a command ended whose output was not read. */
+/** How a command ends if nobody reads its output. */
 function untilClosed({ child }: RunningTablog): Promise<TablogResult> {
   return new Promise((resolve) => {
     child.once('close', (code) => resolve({ code, stdout: '', stderr: '' }));

@@ -50,7 +50,7 @@ describe('a size', () => {
     '1'.repeat(400),
     'unlimited',
     '١',
-  ])('%j is none', (text) => expect(parseByteSize(text)).toBeNull());
+  ])('%j is no size', (text) => expect(parseByteSize(text)).toBeNull());
 });
 
 test.each([
@@ -66,7 +66,7 @@ test.each([
   [1536 * 1024, '1536 KiB'],
   [5 * 2 ** 50, '5 PiB'],
   [2 ** 53 - 1, '9007199254740991 bytes'],
-])('%d bytes are written as %s, and read as what they are', (bytes, text) => {
+])('%d bytes are written as %s, and are read back equal', (bytes, text) => {
   expect(formatByteSize(bytes)).toBe(text);
   expect(parseByteSize(text.replace('bytes', 'B'))).toBe(bytes);
 });

@@ -15,31 +15,34 @@ const never = (): void => {
   throw new Error('nothing has failed');
 };
 
-test.each([1, 3, 100])('%i at a time, and no more is asked for than there is room for', async (parallel) => {
-  const { items, asked } = counted(20);
-  let underWay = 0;
-  let most = 0;
-  const done: number[] = [];
-  await eachInParallel(
-    items,
-    parallel,
-    async (item, place) => {
-      expect(place).toBe(item);
-      underWay += 1;
-      most = Math.max(most, underWay);
-      expect(asked()).toBeLessThanOrEqual(done.length + parallel);
-      await setImmediate();
-      underWay -= 1;
-      done.push(item);
-    },
-    never,
-  );
-  expect(most).toBe(Math.min(parallel, 20));
-  expect(done.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, item) => item));
-});
+test.each([1, 3, 100])(
+  '%i items are in work at a time, and no more are pulled than there is room for',
+  async (parallel) => {
+    const { items, asked } = counted(20);
+    let underWay = 0;
+    let most = 0;
+    const done: number[] = [];
+    await eachInParallel(
+      items,
+      parallel,
+      async (item, place) => {
+        expect(place).toBe(item);
+        underWay += 1;
+        most = Math.max(most, underWay);
+        expect(asked()).toBeLessThanOrEqual(done.length + parallel);
+        await setImmediate();
+        underWay -= 1;
+        done.push(item);
+      },
+      never,
+    );
+    expect(most).toBe(Math.min(parallel, 20));
+    expect(done.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, item) => item));
+  },
+);
 
 describe('failures', () => {
-  test('the first in order is thrown, when all that was under way is done', async () => {
+  test('the first failure in item order is thrown, once all work in flight is done', async () => {
     const { items, asked } = counted(20);
     const ended: number[] = [];
     let stops = 0;
@@ -62,7 +65,7 @@ describe('failures', () => {
     expect(stops).toBe(2);
   });
 
-  test('a failure of the items counts behind that of an item before', async () => {
+  test('a failure of the items comes after the failure of an earlier item', async () => {
     async function* items(): AsyncGenerator<number> {
       yield 0;
       throw new Error('the items');

@@ -104,7 +104,7 @@ describe('what is proved', () => {
 test.each([
   ['that was deposed', ['a']],
   ['that was taken for the leader only meanwhile', ['b', 'a', 'a', 'a']],
-])('nothing is proved to a process that appends to another broker, by one %s', async (_name, leaders) => {
+])('an identity is not proved to a process that appends to another broker, by one %s', async (_name, leaders) => {
   const reader = new Led({ a: 3, b: 2 }, leaders, 'b');
   const { ledBy } = reader;
   reader.ledBy = (leader) => {

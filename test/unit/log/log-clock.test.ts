@@ -2,7 +2,7 @@ import { describe, expect, jest, test } from '@jest/globals';
 import { LogClock } from '../../../src/log/log-clock.ts';
 
 describe('a clock of the log', () => {
-  test('is that of this process until the server has answered, and then that of the server', () => {
+  test('is the clock of this process until the server has answered, and then the clock of the server', () => {
     const clock = new LogClock('Postgres');
     expect(Math.abs(clock.now() - Date.now())).toBeLessThan(1000);
     clock.set(Date.now() - 30_000);

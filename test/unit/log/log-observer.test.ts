@@ -14,21 +14,21 @@ test.each([
   [new NotAppended('x'), 'not_appended'],
   [new AppendUnknown('x'), 'outcome_unknown'],
   [new ProjectionBug('x'), 'bug'],
-])('%s is told of, and learns where it was', (error, failure) => {
+])('%s is reported, with its place in the log', (error, failure) => {
   const { observer, heard } = observe();
   expect(reportFailure(observer, error, { partition: 3, offset: 7n })).toBe(error);
   expect(error.place).toEqual({ partition: 3, offset: 7n });
   expect(heard).toEqual([failure]);
 });
 
-test('an error of another kind is a bug, and stays as it is', () => {
+test('any other error is a bug, and stays unchanged', () => {
   const { observer, heard } = observe();
   const error = new TypeError('x');
   expect(reportFailure(observer, error, { partition: 3 })).toBe(error);
   expect(heard).toEqual(['bug']);
 });
 
-test('a refusal is told of with its reason', () => {
+test('a refusal is reported with its reason', () => {
   const { observer, heard } = observe();
   const error = reportRefusal(observer, 'queue_bytes', 'too much', { partition: 3 });
   expect(error).toEqual(new NotAppended('too much'));

@@ -41,17 +41,17 @@ test.each([
   ['thrown errors', `throw new HttpError('not_found', 1);`],
   ['the constructor of what a class extends', 'class A extends B { constructor() { super(); } }'],
   ['declarations', 'const a = make();'],
-])('it leaves %s alone', (_what, source) => {
+])('the command does not change %s', (_what, source) => {
   expect(changes(source)).toEqual([]);
 });
 
-test('a mutant replaces its place alone, and knows its line', () => {
+test('a mutant changes only its place, and knows its line', () => {
   const source = 'const a = 1;\nif (a < 2) go(a);\n';
   const less = mutantsOf(source).find(({ change }) => change === 'a < 2 -> a <= 2')!;
   expect(less.line).toBe(2);
   expect(applyMutant(source, less)).toBe('const a = 1;\nif (a <= 2) go(a);\n');
 });
 
-test('each pattern of a target names files that there are', () => {
+test('each pattern of a target matches files', () => {
   expect(targets.map(({ files }) => files.length > 0)).toEqual(targets.map(() => true));
 });

@@ -10,8 +10,8 @@ import { add, create, few, patch, remove } from '../../support/requests.ts';
 const one = '{"a":1}';
 const at = (version: bigint): typeof here => ({ ...here, version });
 
-describe('what is to be stored', () => {
-  test('is the net change of all events', () => {
+describe('the changes to store', () => {
+  test('are the net changes of all events', () => {
     const state = given({ block: [one] });
     when(state, add(few(one)), at(100n));
     when(state, add(few('{"a":2}')), at(101n));
@@ -29,7 +29,7 @@ describe('what is to be stored', () => {
     expect(state.tables.newTables()).toEqual([]);
   });
 
-  test('keeps rows that are changed for the first time apart from those that were patched or deleted by an earlier batch', () => {
+  test('distinguish rows that change for the first time from rows that an earlier batch patched or deleted', () => {
     const extent = given({ block: [one] }).tables.extent(1n);
     const state = given({ block: [one, one], tail: [one] });
     state.tables.putRow({ extent, index: 2, version: 40n, body: one, form: changedForm(40n), isChange: true });
@@ -49,7 +49,7 @@ describe('what is to be stored', () => {
     expect(state.tables.changedRows()).toHaveLength(3);
   });
 
-  test('keeps new tables apart from those that were there, also when they change again', () => {
+  test('distinguish new tables from existing ones, even if they change again', () => {
     const state = given();
     when(state, create(few(one)), at(100n));
     const made = state.tables.table('made')!;
@@ -58,7 +58,7 @@ describe('what is to be stored', () => {
     expect(state.tables.changedTables()).toEqual([]);
   });
 
-  test('is nothing after refusals and requests that move nothing', () => {
+  test('are none after refusals and requests that change nothing', () => {
     const state = given({ block: [one] });
     when(state, add(few('{"a":"x"}')));
     when(state, patch(blockRow(0), one));
@@ -68,7 +68,7 @@ describe('what is to be stored', () => {
     ).toEqual([]);
   });
 
-  test('knows what files rows name in the end, and which no longer', () => {
+  test('contain the files that rows name in the end, and those that no row names any more', () => {
     const file = (letter: string): string => letter.repeat(22);
     const naming = (...letters: readonly string[]): string =>
       JSON.stringify({ b: letters.map((letter) => `/files/${file(letter)}`).join(' ') });
@@ -89,7 +89,7 @@ describe('what is to be stored', () => {
   });
 });
 
-describe('what was not loaded is a bug, never an answer:', () => {
+describe('a missing look-up is a bug, never an answer:', () => {
   const state = given({ tail: [one], tailExtent: { rows: 2 } });
   const table = state.tables.table('table')!;
 
@@ -116,7 +116,7 @@ describe('what was not loaded is a bug, never an answer:', () => {
   ])('%s may be unknown', (_name, look) => expect(look()).toBeNull());
 });
 
-test('extents of two tables may have one version: those of another partition do', () => {
+test('extents of two tables in different partitions may have the same version', () => {
   const state = given({ block: [one] });
   const extent = state.tables.extent(1n);
   state.tables.putExtent({ ...extent, key: 99n, tableId: 'another' });
@@ -124,8 +124,8 @@ test('extents of two tables may have one version: those of another partition do'
   expect(state.tables.extentOf('another', extent)).toMatchObject({ key: 99n });
 });
 
-describe('what is loaded while the batch before may be visible or not', () => {
-  test('never takes the place of an extent that is here, and is counted once', () => {
+describe('data that is loaded while the previous batch may or may not be visible', () => {
+  test('never replaces an extent in the state, and counts once', () => {
     const state = given({ tail: [one] });
     when(state, add(few(one)), at(100n));
     const { extent, ...row } = state.tables.findRow(3n, 0)!;

@@ -46,7 +46,7 @@ describe('the tail', () => {
     expect(decision.slice(0, beginning.length + 1)).toBe(`${beginning} `);
   });
 
-  test('closes for a block, and the next few rows open another', () => {
+  test('closes at a block, and the next few rows open another one', () => {
     const state = given({ tail: [one] });
     expect(shown(when(state, add(block(one, one))))).toBe('ok 100 | table 3 | extent 100 2 by 10 plain | team 3');
     const next = { ...here, version: 101n };
@@ -55,7 +55,7 @@ describe('the tail', () => {
     );
   });
 
-  test('closes when rows change the schema, and what they hold begins another', () => {
+  test('closes if rows change the schema, and another one begins', () => {
     const state = given({ tail: [one] });
     expect(shown(when(state, add(few('{"c":true}'), { mode: 'updateSchema' })))).toBe(
       'ok 100 | table 2 new schema open | schema a:number b:string c:boolean' +
@@ -78,7 +78,7 @@ describe('the tail', () => {
     );
   });
 
-  test('gives each row the version of the event that brought it, and an ID on its extent', () => {
+  test('gives each row the version of its event, and an ID in its extent', () => {
     const state = given({ tail: ['{"a":0}'] });
     const { outcome } = when(state, add(few(one, one)));
     expect(outcome).toMatchObject({ result: { rows: [{ version: 30n, ordinal: 0, first: 1, count: 2 }] } });

@@ -25,7 +25,7 @@ describe('the JSON of an event', () => {
     expect(encoded(1024).length).toBeLessThan(200);
   });
 
-  test('counts to the cost and to what the event takes of memory as it is before compression', () => {
+  test('counts uncompressed to the cost and the memory of the event', () => {
     const event = encodeEvent(envelope, sized(100_000), { codec: 0, bytes: Buffer.alloc(10) });
     expect([event.size, event.cost, costOfRecord(event.bytes)]).toEqual([100_010, 108_010, 108_010]);
     expect(event.bytes.length).toBeLessThan(1000);
@@ -37,7 +37,7 @@ describe('the JSON of an event', () => {
     expect(() => encoded(jsonBytesMax + 1)).toThrow(RecordTooLarge);
   });
 
-  test('that would grow beyond that limit is not inflated', () => {
+  test('is not decompressed beyond that limit', () => {
     const json = zstdCompressSync(Buffer.alloc(jsonBytesMax + 1, ' '));
     const bytes = Buffer.concat([encodeHeader(0, false, json.length, 0, 1), json]);
     expect(() => decodeEvent(bytes)).toThrow('larger than');
@@ -48,13 +48,13 @@ describe('the JSON of an event', () => {
     expect(() => decodeEvent(bytes)).toThrow('a record whose JSON has the unknown codec 2');
   });
 
-  test('that is cut short makes a record unreadable', () => {
+  test('that is truncated makes a record unreadable', () => {
     const bytes = encoded(2000);
     for (let length = 0; length < bytes.length; length += 1)
       expect(() => decodeEvent(bytes.subarray(0, length))).toThrow();
   });
 
-  test('is read for ever as this version compressed it', () => {
+  test('stays readable in the form in which this version compressed it', () => {
     const { body, ...event } = decodeEvent(Buffer.from(compressedRecord, 'base64'));
     expect(event).toEqual({ ...envelope, data: named('ab'.repeat(1000)) });
     expect(body()).toHaveLength(0);

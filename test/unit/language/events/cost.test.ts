@@ -70,7 +70,7 @@ describe('an event costs', () => {
   });
 });
 
-describe('a record that notes no cost costs', () => {
+describe('a record without a cost', () => {
   const record = (json: string): Buffer =>
     Buffer.concat([Buffer.from([1, 0, 0, 0, 0, 0, 0, json.length]), Buffer.from(json)]);
 
@@ -80,5 +80,5 @@ describe('a record that notes no cost costs', () => {
     ['much if it ends a body', record('{"data":{"rows":{"kind":"body","bodyId":"body"}}}'), unknown],
     ['its bytes, whatever its texts are', record('{"name":"\\"rows\\":{\\"kind\\":\\"stash\\""}'), 8000 + 8 + 39],
     ['its bytes, if it is none', Buffer.from('no record'), 8009],
-  ])('a record that notes no cost costs %s', (_name, bytes, expected) => expect(costOfRecord(bytes)).toBe(expected));
+  ])('a record without a cost counts as %s', (_name, bytes, expected) => expect(costOfRecord(bytes)).toBe(expected));
 });

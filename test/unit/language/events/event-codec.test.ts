@@ -249,7 +249,7 @@ async function expectReadAsWritten(envelope: Envelope, data: EventData, body: Ui
   expect(Buffer.from(knownBody())).toEqual(Buffer.from(body));
 }
 
-describe('what was written is read', () => {
+describe('an event that was written is read', () => {
   test.each(Object.keys(fields) as EventType[])('an event of the type %s is read as it was written', async (type) => {
     await fc.assert(fc.asyncProperty(anyEnvelope, anyEvent(type), anyBody, expectReadAsWritten), { numRuns: 50 });
   });
@@ -302,7 +302,7 @@ describe('an event needs a language that reads its rows as they were decided', (
   test('no rows', () => expect(encodeEvent(envelope, suspended).language).toBe(1));
 
   test.each([0, currentRule + 1, ruleOfCells({ decimal: ',' }) + 16, 256 + currentRule])(
-    'rows by the rule %s, which only a newer version knows, are not read',
+    'rows of rule %s, which only a newer version knows, are not read',
     (rule) => {
       for (const data of [rowsBy(rule), blockBy(rule)]) {
         const { bytes } = encodeEvent(envelope, data);
@@ -324,16 +324,16 @@ function record(changes: Readonly<Record<number, number>> = {}): Buffer {
 describe('a body', () => {
   const body = Buffer.from('{"a":1}\n'.repeat(1000));
 
-  test('is compressed where that pays', async () => {
+  test('is compressed if that saves bytes', async () => {
     expect(await packBody(body.subarray(0, 1023))).toEqual({ codec: 0, bytes: body.subarray(0, 1023) });
     expect((await packBody(body.subarray(0, 1024))).codec).toBe(1);
     const packed = await packBody(body);
     expect(packed.bytes.length).toBeLessThan(200);
   });
 
-  test('is empty where there is none', () => expect(decodeEvent(record()).body()).toHaveLength(0));
+  test('is empty if the event has none', () => expect(decodeEvent(record()).body()).toHaveLength(0));
 
-  test('that is cut short throws when it is asked for, wherever it was cut', async () => {
+  test('that is truncated anywhere throws when it is read', async () => {
     const { bytes } = encodeEvent(envelope, suspended, await packBody(body));
     const bodyStart = record().length;
     for (let length = bodyStart; length < bytes.length; length += 1) {
@@ -342,7 +342,7 @@ describe('a body', () => {
     }
   });
 
-  test('that would grow beyond all bounds is not inflated', async () => {
+  test('is not decompressed beyond its limit', async () => {
     const { bytes } = encodeEvent(envelope, suspended, await packBody(Buffer.alloc(2 * 1024 * 1024 + 1)));
     expect(() => decodeEvent(bytes).body()).toThrow();
   });
@@ -360,14 +360,14 @@ describe('a record', () => {
     ['without JSON', { 7: 0 }, 'JSON'],
   ])('a record %s throws', (_name, changes, message) => expect(() => decodeEvent(record(changes))).toThrow(message));
 
-  test('that is cut short throws, wherever it was cut', () => {
+  test('that is truncated anywhere throws', () => {
     const bytes = record();
     for (let length = 0; length < bytes.length; length += 1) {
       expect(() => decodeEvent(bytes.subarray(0, length))).toThrow(/unknown format|cut short/);
     }
   });
 
-  test('may be as large as brokers take, and no larger', () => {
+  test('may be as large as brokers accept, and no larger', () => {
     // A larger body has a larger cost, which takes a byte more.
     const room = recordBytesMax - record().length - 1;
     const encoded = (length: number): Uint8Array =>
@@ -382,7 +382,7 @@ describe('a record', () => {
     expect(decodeEvent(padded.subarray(3, 3 + bytes.length)).data).toEqual(suspended);
   });
 
-  test('is written the same way for ever', () => {
+  test('always has the same bytes', () => {
     const json =
       '{"commandId":"command","notAfter":5,"requestDigest":null,"data":' +
       '{"type":"RowDeleteRequested","teamId":"team","tableId":"table",' +
@@ -490,7 +490,7 @@ describe('a record of the first format is read', () => {
     });
   });
 
-  test('a token of before tokens could be limited, which is one without limits', () => {
+  test('a token from before tokens had limits has no limits', () => {
     const json =
       '{"commandId":"command","notAfter":5,"requestDigest":null,"data":' +
       '{"type":"TokenCreated","teamId":"team","tokenId":"token","name":"CI","hash":"00ff"}}';

@@ -27,7 +27,7 @@ const envelope = {
   requestDigest: null,
 };
 
-test('every sample has its golden bytes, and none is left over', () => {
+test('every sample has its stored bytes, and no stored bytes are unused', () => {
   const samples = Object.entries(eventSamples).flatMap(([type, events]) => events.map((_event, at) => `${type} ${at}`));
   expect(golden.map(([type, at]) => `${type} ${at}`)).toEqual(samples);
 });

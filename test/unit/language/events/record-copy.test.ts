@@ -3,7 +3,7 @@ import { unwrapCopy, wrapCopy } from '../../../../src/language/events/record-cop
 
 const time = 1_767_225_600_123;
 
-test('a copy is written the same way for ever', () => {
+test('a copy always has the same bytes', () => {
   expect([...wrapCopy({ time, bytes: Buffer.from('ab') })]).toEqual([3, 0, 0, 1, 0x9b, 0x76, 0xda, 0xa8, 0x7b, 97, 98]);
 });
 

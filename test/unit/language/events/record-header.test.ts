@@ -21,7 +21,7 @@ const cost = [0x01, 2, 0x12, 0x34];
 const unknown = [0x7f, 0];
 const time = [0x81, 8, 0, 0, 1, 0x9b, 0, 0, 0, 0];
 
-test('a header is written the same way for ever', () => {
+test('a header always has the same bytes', () => {
   expect([...encodeHeader(1, false, 0x01020304, 0)]).toEqual([2, 1, 0, 3, 1, 2, 3, 4, 1, 1, 0]);
   expect([...encodeHeader(0, true, 0xffffffff, 8000)]).toEqual([2, 0, 1, 4, 255, 255, 255, 255, 1, 2, 0x1f, 0x40]);
   expect([...encodeHeader(1, false, 0x01020304, 8000, 1)]).toEqual([
@@ -46,12 +46,12 @@ describe('fields', () => {
     });
   });
 
-  test('say how the JSON is compressed', () => {
+  test('name the compression of the JSON', () => {
     expect(readRecordHeader(recordWith([...cost, 0x83, 1, 7])).jsonCodec).toBe(7);
     expect(readCost(recordWith([0x83, 1, 7, ...cost]))).toBe(0x1234);
   });
 
-  test('leave the event and its body as they are', () => {
+  test('do not change the event and its body', () => {
     const envelope: Envelope = { commandId: 'command', notAfter: 5, requestDigest: null };
     const data: EventData = { type: 'TeamSuspended', teamId: 'team' };
     const plain = Buffer.from(encodeEvent(envelope, data, { codec: 0, bytes: Buffer.from('rows') }).bytes);
@@ -87,7 +87,7 @@ describe('fields', () => {
 });
 
 describe('a header', () => {
-  test('that is cut short throws, wherever it was cut', () => {
+  test('that is truncated anywhere throws', () => {
     const record = recordWith(cost);
     const bodyStart = 8 + cost.length + json.length;
     for (let length = 1; length < bodyStart; length += 1) {
@@ -110,7 +110,7 @@ describe('a header', () => {
     expect(() => readRecordHeader(Buffer.from(bytes))).toThrow(message),
   );
 
-  test('whose unknown flags are set is read', () => {
+  test('with unknown flags is read', () => {
     const record = recordWith([]);
     record[2] = 0xfe;
     expect(readRecordHeader(record).jsonStart).toBe(8);
@@ -137,7 +137,7 @@ describe('the cost', () => {
   ])('the cost is read: %s', (_name, bytes, expected) => expect(readCost(bytes)).toBe(expected));
 });
 
-test('a traced record carries its span, which readers skip that do not ask for it', () => {
+test('a traced record contains its span, and other readers skip it', () => {
   const trace = Buffer.alloc(25, 0xab);
   const header = encodeHeader(1, false, 2, 8000, 1, trace);
   const record = Buffer.concat([header, Buffer.from('{}')]);

@@ -49,7 +49,7 @@ function expand(run: RowIdRun): [number, string][] {
   return Array.from({ length: run.count }, (_, at) => [run.row + at, formatRowId({ ...run, index: run.first + at })]);
 }
 
-test('runs are the IDs, by row, in any number of parts', () => {
+test('runs represent the IDs by row, in any number of parts', () => {
   fc.assert(
     fc.property(fc.array(rows, { maxLength: 4 }), (parts) => {
       const texts = parts.flat();
@@ -59,7 +59,7 @@ test('runs are the IDs, by row, in any number of parts', () => {
   );
 });
 
-test('runs of some issuers are those before the first run of another one', () => {
+test('the runs of a limited number of issuers end before the first run of another issuer', () => {
   fc.assert(
     fc.property(fc.array(rows, { maxLength: 4 }), fc.nat(4), (parts, issuersMax) => {
       const all = runsOf(parts);
@@ -72,7 +72,7 @@ test('runs of some issuers are those before the first run of another one', () =>
   );
 });
 
-test('bytes are the texts', () => {
+test('the bytes equal the texts', () => {
   fc.assert(
     fc.property(rows, (texts) => {
       const ids = idsOf(texts);
@@ -81,7 +81,7 @@ test('bytes are the texts', () => {
   );
 });
 
-test('the first row is named whose ID a row before it has, and none when there is no such row', () => {
+test('the first row whose ID an earlier row has is found, and null if there is none', () => {
   fc.assert(
     fc.property(fc.array(rows, { maxLength: 6 }), (parts) => {
       const texts = parts.flat();
@@ -92,7 +92,7 @@ test('the first row is named whose ID a row before it has, and none when there i
   );
 });
 
-test('row IDs are found where several runs overlap, and an earlier one reaches over others', () => {
+test('repeated row IDs are found even if several runs overlap', () => {
   const run = (first: number, count: number): string[] =>
     Array.from({ length: count }, (_, at) => formatRowId({ version: 1n, ordinal: 0, index: first + at }));
   const given: [string[][], number | null][] = [
@@ -106,7 +106,7 @@ test('row IDs are found where several runs overlap, and an earlier one reaches o
   }
 });
 
-test('rows that were read and are written back are one run', () => {
+test('rows that a client reads and writes back are one run', () => {
   const texts = Array.from({ length: 5000 }, (_, index) => formatRowId({ version: 7n, ordinal: 3, index }));
   expect(listOf(runsOf([texts.slice(0, 2000), texts.slice(2000)]))).toEqual([
     { version: 7n, ordinal: 3, first: 0, count: 2000, row: 0 },

@@ -28,7 +28,7 @@ describe('a row ID', () => {
     expect(parseRowId(text)).toEqual(row);
   });
 
-  test('is the base64url of 16 bytes, and says what it was made of', () => {
+  test('is the base64url of 16 bytes, from which its parts are decoded', () => {
     fc.assert(
       fc.property(address, (row) => {
         const text = formatRowId(row);

@@ -59,7 +59,7 @@ const bodiesRead = (read: { readonly blocks: Parameters<typeof bodiesOf>[0]['blo
   read.blocks.some(({ profile }) => profile.rows > 0) ? bodiesOf(read) : [];
 
 describe('what is accepted', () => {
-  test.each(delimiters)('texts come back as they were, separated by %j', (delimiter) => {
+  test.each(delimiters)('texts come back unchanged, separated by %j', (delimiter) => {
     fc.assert(
       fc.property(
         tables,
@@ -79,7 +79,7 @@ describe('what is accepted', () => {
     );
   });
 
-  test('the profile is what comes of looking at each cell', () => {
+  test('the profile equals that of a check of each cell', () => {
     fc.assert(
       fc.property(tables, ({ ids, rows }) => {
         const { blocks } = readCells([Papa.unparse([ids, ...rows], { quotes: true })]);
@@ -215,7 +215,7 @@ function expectByGrammar(
   counts[accepts ? 'accepted' : 'refused'] += 1;
 }
 
-test.each(delimiters)('the grammar decides, separated by %j', (delimiter) => {
+test.each(delimiters)('a text is accepted exactly if the grammar accepts it, separated by %j', (delimiter) => {
   const counts = { accepted: 0, refused: 0 };
   fc.assert(
     fc.property(wildTexts, (text) => expectByGrammar(text, {}, delimiter, counts)),
@@ -224,7 +224,7 @@ test.each(delimiters)('the grammar decides, separated by %j', (delimiter) => {
   expect(Math.min(counts.accepted, counts.refused)).toBeGreaterThan(0);
 });
 
-test('the grammar decides in any dialect', () => {
+test('a text is accepted exactly if the grammar accepts it, in any dialect', () => {
   const counts = { accepted: 0, refused: 0 };
   fc.assert(
     fc.property(wildInForms, ({ form, text }) => expectByGrammar(text, form, ',', counts)),
@@ -271,7 +271,7 @@ describe('chunks', () => {
     );
   });
 
-  test('make no difference in any dialect where long cells are left out', () => {
+  test('make no difference in any dialect if long cells are dropped', () => {
     fc.assert(
       fc.property(wildInForms, cuts, ({ form, text }, places) => {
         // A header is never in one slice with a row that is too long.
@@ -308,7 +308,7 @@ describe('chunks', () => {
     );
   });
 
-  test('chunks of any size give the blocks of a body that is larger than a slice', () => {
+  test('a body larger than a slice gives the same blocks in chunks of any size', () => {
     const rows = Array.from({ length: 9_000 }, (_, index) => [
       String(index),
       `é"${'x'.repeat(index % 97)}\n`,

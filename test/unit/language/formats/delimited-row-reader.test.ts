@@ -147,7 +147,7 @@ describe('row bodies', () => {
 });
 
 describe('profiles', () => {
-  test('count rows and bytes and tell the first misfits', () => {
+  test('count rows and bytes, and name the first misfits', () => {
     const [block] = readCells(['a,b\n1,été\n,\n[],x\n']).blocks;
     expect(block!.profile).toMatchObject({
       rows: 3,
@@ -161,7 +161,7 @@ describe('profiles', () => {
     expect(block!.profile.columns[0]!.misfits.at(-1)).toMatchObject({ row: 2, position: 0, value: '"[]"' });
   });
 
-  test('name what the header names, in the first block, and then what is there', () => {
+  test('have the columns of the header in the first block, and later only those with values', () => {
     const { blocks } = readCells(['a,b,c\nx\ny\n,z\n'], { limits: { blockRows: 1 } });
     expect(blocks.map(({ profile }) => profile.columns.map(({ id, stored }) => [id, stored]))).toEqual([
       [
@@ -174,7 +174,7 @@ describe('profiles', () => {
     ]);
   });
 
-  test('are there when there are no rows', () => {
+  test('exist even without rows', () => {
     const { blocks, envelope, hasRows } = readCells(['a,$rowID,b\n']);
     expect({ envelope, hasRows }).toEqual({ envelope: null, hasRows: true });
     expect(
@@ -212,7 +212,7 @@ describe('blocks', () => {
   });
 });
 
-test('the identities of rows are read from their column, and are no cells', () => {
+test('row IDs are read from their column, and are no cells', () => {
   const ids = ['AAAAAAAAAAEAAAACAAAAAw', '', 'x', 'AAAAAAAAAAAAAAAAAAAAAA', '1'];
   const text = `a,$rowID\n${ids.map((id) => `1,${id}\n`).join('')}2\n`;
   const [block] = readCells([text], { retainIds: true }).blocks;
@@ -277,7 +277,7 @@ test.each<[string, string, string[], string[], number]>([
   expect(read.remarks).toEqual({ shortLines, notes });
 });
 
-test('the columns of a body are those with a name, and those with a value, in the order of the header', () => {
+test('a body has the columns with a name, and those with a value, in the order of the header', () => {
   const {
     blocks: [block],
   } = readCells([',b,,\n,1,,2\n']);
@@ -385,7 +385,7 @@ describe('refused', () => {
     expect(`${type}: ${message}`).toMatch(refusal);
   });
 
-  test('rows below a header that no table takes are checked, and not kept', () => {
+  test('rows under a header that no table accepts are checked, and not kept', () => {
     expect(readCells(['a,a\n1,2\n3,4\n'])).toMatchObject({ blocks: [], isWhole: true });
   });
 
@@ -441,7 +441,7 @@ describe('refused', () => {
       `${Array.from({ length: 2_001 }, (_, column) => `k${column}`).join()}\n`,
       'header[2000]: more than 2000 columns',
     ],
-  ])('too much: %s', (_name, text, message) => {
+  ])('a body beyond a limit is refused: %s', (_name, text, message) => {
     expect(refusalOf(() => readCells([text]))).toEqual({ type: 'limit_exceeded', message });
   });
 
@@ -451,7 +451,7 @@ describe('refused', () => {
     ['a\n"', 'rows[0]: a row'],
     ['a\n"\n', 'rows[0]: a row'],
   ])(
-    'what never ends behind %j is refused as soon as it is too long, and takes no room from then on',
+    'an endless text after %j is refused as soon as it is too long, and needs no memory from then on',
     (start, what) => {
       const reader = new DelimitedRowReader({ delimiter: ',' });
       expect([...reader.push(Buffer.from(start))]).toEqual([]);
@@ -468,7 +468,7 @@ describe('refused', () => {
     },
   );
 
-  test('what is within the limits is not', () => {
+  test('a body within the limits is accepted', () => {
     const cell = 'x'.repeat(262_144);
     expect(rowsOf(`a,b\n${cell},${'y'.repeat(262_100)}\n`)).toHaveLength(1);
     expect(rowsOf(`a,b\n"${'""'.repeat(131_000)}",${'é'.repeat(131_000)}\n`)).toHaveLength(1);
@@ -504,7 +504,7 @@ describe('where cells may be dropped', () => {
     expect(refusalOf(() => dropping(text))).toEqual({ type: 'request_validation_error', message });
   });
 
-  test('a row is not too long for what is dropped, however the body is cut', () => {
+  test('dropped cells do not count to the length of a row, however the body is cut', () => {
     const rest = 'y'.repeat(200_000);
     const quoted = `"${'é""\n,"",'.repeat(80_000)}"`;
     const bytes = Buffer.from(
@@ -527,7 +527,7 @@ describe('where cells may be dropped', () => {
     }
   });
 
-  test('a row of cells that are short enough may be too long', () => {
+  test('a row of short cells may be too long', () => {
     const cell = 'y'.repeat(200_000);
     expect(refusalOf(() => dropping(`a,b,c\n${cell},${cell},${cell}\n`))).toEqual({
       type: 'limit_exceeded',
@@ -535,7 +535,7 @@ describe('where cells may be dropped', () => {
     });
   });
 
-  test('an endless cell takes little room', () => {
+  test('an endless cell needs little memory', () => {
     const reader = new DelimitedRowReader({ delimiter: ',', dropsCells: true });
     expect([...reader.push(Buffer.from('a,b\n1,"'))]).toEqual([]);
     const chunk = Buffer.alloc(65_536, '""');

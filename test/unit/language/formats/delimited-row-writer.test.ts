@@ -46,16 +46,16 @@ describe('a cell', () => {
     expect(written(columnsOf(id, 'other'), [`{"${id}":${json}}`])).toBe(`${id},other\n${cell},\n`);
   });
 
-  test('a cell of a column that is not there is not written', () => {
+  test('a cell of an unknown column is not written', () => {
     expect(written(columnsOf('a', 'b'), ['{"c":1}', '{"c":{"a":1},"b":2}'])).toBe('a,b\n,\n,2\n');
   });
 
-  test('that is the only one of its line is not nothing', () => {
+  test('that is empty and alone in its line is written in quotes', () => {
     expect(written(columnsOf('a'), ['{}', '{"a":""}', '{"a":1}'])).toBe('a\n""\n""\n1\n');
   });
 });
 
-test('the header comes once, and each line once', () => {
+test('the header is written once, and so is each line', () => {
   const writer = new DelimitedRowWriter('\t', columnsOf('a', 'b,c'));
   const texts = [writer.take().toString()];
   for (const value of ['1', '2']) {
@@ -172,7 +172,7 @@ describe('random rows', () => {
     );
   });
 
-  test('are written the same with their first cell before them', () => {
+  test('are written the same with a given first cell', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.stringMatching(/^[\w-]{1,22}$/), row)), anyColumns, (rows, columns) => {
         const others = columns.filter(({ id }) => id !== '$rowID');

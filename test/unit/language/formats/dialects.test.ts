@@ -13,7 +13,7 @@ const firstLineNoted = 'first line: named the delimiter by sep=';
 const blanksNoted = 'blanks around quoted cells: were left out';
 const endNoted = 'Ctrl-Z at the end: was left out';
 
-describe('forms that are read without being asked', () => {
+describe('forms that are always recognized', () => {
   test.each<[string, string, string[], string[]]>([
     ['a first line that names the delimiter', 'sep=;\na;b,c\n1;2\n', ['{"a":1,"b,c":2}'], [firstLineNoted]],
     ['it is quoted, behind a byte order mark', '\ufeff"SEP=|"\r\na|b\r\n1|2\r\n', ['{"a":1,"b":2}'], [firstLineNoted]],
@@ -56,7 +56,7 @@ describe('forms that are read without being asked', () => {
     expect(remarks.notes.map((text) => text.split(':')[0])).toEqual(note === null ? [] : [note]);
   });
 
-  test('what a person said of a name does not count for its other form, which the header has, too', () => {
+  test('a stated column ID does not apply to the other normal form of a name if the header has both', () => {
     const form = { columns: { 'e\u0301': 'e\u0301' } };
     for (const columns of [[], ['\u00e9', 'e\u0301']]) {
       const { blocks } = readCells(['\u00e9,e\u0301\n1,2\n'], { columns, form });
@@ -72,12 +72,12 @@ describe('forms that are read without being asked', () => {
   test.each([
     [[], 'header[1]: the column ID "\u00e9" occurs twice'],
     [['e\u0301', '\u00e9'], null],
-  ])('a name in both forms, where the table has the columns %j', (columns, message) => {
+  ])('a header with both forms of a name, with the columns %j in the table, gives: %s', (columns, message) => {
     expect(refusalOf(() => readCells(['\u00e9,e\u0301\n'], { columns }))?.message ?? null).toBe(message);
   });
 });
 
-describe('forms that a person names', () => {
+describe('stated forms', () => {
   const backslash = { escape: '\\' };
 
   test.each<[string, string, DelimitedForm, string[]]>([

@@ -32,7 +32,7 @@ function parsed(body: string): Record<string, unknown> {
 const profileOfNoRows = new ProfileBuilder().build(0, 0, 0);
 
 describe('what is accepted', () => {
-  test('rows come back as they were, whatever their style', () => {
+  test('rows come back unchanged, whatever their style', () => {
     const cases = arbitraryRows.chain((entries) => withStyle(compactText(entries)).map((text) => ({ entries, text })));
     fc.assert(
       fc.property(cases, ({ entries, text }) => {
@@ -45,7 +45,7 @@ describe('what is accepted', () => {
     );
   });
 
-  test('the profile is what comes of looking at each value', () => {
+  test('the profile equals that of a check of each value', () => {
     fc.assert(
       fc.property(arbitraryRows, (entries) => {
         const { blocks } = readRows([compactText(entries)]);
@@ -89,7 +89,7 @@ describe('what is accepted', () => {
   const beyondJson =
     /stands twice|U\+0000|lone surrogate|too large|nested deeper|column ID|must be an object|body must be/;
 
-  test('JSON.parse decides, but for the rules beyond it', () => {
+  test('a text is accepted exactly if JSON.parse and the further rules accept it', () => {
     const counts = { accepted: 0, refused: 0 };
     const bodies = arbitraryRows
       .chain((entries) => withStyle(compactText(entries)))
@@ -194,7 +194,7 @@ describe('chunks', () => {
     );
   });
 
-  test('chunks of any size give the blocks of a body that is larger than a slice', () => {
+  test('a body larger than a slice gives the same blocks in chunks of any size', () => {
     const text = compactText(
       Array.from({ length: 9_000 }, (_, index): Entries => {
         const row: Entries = [

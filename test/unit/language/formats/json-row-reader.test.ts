@@ -62,7 +62,7 @@ describe('row bodies', () => {
     ]);
   });
 
-  test('the columns of a row with many are sorted', () => {
+  test('the columns of a row with many columns are sorted', () => {
     const keys = Array.from({ length: 100 }, (_, index) => `k${index}`);
     const row = (names: readonly string[]): string => `{${names.map((key) => `"${key}":"${key}"`).join(',')}}`;
     expect(rowsOf(`[${row(keys)},${row(keys.toReversed())}]`)).toEqual([row(keys), row(keys)]);
@@ -75,7 +75,7 @@ describe('row bodies', () => {
 });
 
 describe('profiles', () => {
-  test('count rows and bytes and tell the first misfits', () => {
+  test('count rows and bytes, and name the first misfits', () => {
     const [block] = readRows(['[{"$rowID":"x","a":1},{"a":null,"b":"été"}, {"a":12345678901234567890}]']).blocks;
     expect(block!.profile).toMatchObject({
       rows: 3,
@@ -93,13 +93,13 @@ describe('profiles', () => {
     });
   });
 
-  test('an integer that no double holds is seen in a column of numbers, and in arrays', () => {
+  test('show an integer that no double holds, in a column of numbers and in arrays', () => {
     const text = '[{"a":1,"b":[1]},{"a":2,"b":[1]},{"a":9007199254740993,"b":[9007199254740993]}]';
     const [block] = readRows([text]).blocks;
     expect(block!.profile.columns.map(({ misfits }) => misfits.at(-1)!.row)).toEqual([2, 2]);
   });
 
-  test('see a column of strings change late', () => {
+  test('show that a column of strings has another value late', () => {
     const alike = Array.from({ length: 50 }, () => '{"d":"2024-02-29","n":1}');
     const [block] = readRows([`[${alike.join(',')},{"d":"soon","n":true},{"d":[1],"n":"x"}]`]).blocks;
     const [day, number] = block!.profile.columns;
@@ -145,7 +145,7 @@ describe('blocks', () => {
     ]);
   });
 
-  test('come as soon as they are full, and none comes of no rows', () => {
+  test('are returned as soon as they are full, and no block has no rows', () => {
     const reader = new JsonRowReader({ form: 'rows', limits: { blockRows: 2 } });
     expect(reader.push(Buffer.from('[{"a":1},{"a":2},'))).toEqual([]);
     expect(reader.push(Buffer.from('{"a":3}'))).toHaveLength(1);
@@ -155,7 +155,7 @@ describe('blocks', () => {
   });
 });
 
-test('identities are kept if they are asked for', () => {
+test('row IDs are kept if they are requested', () => {
   const text = `[{"$rowID":"AAAAAAAAAAEAAAACAAAAAw","a":1},{"a":1},{"$rowID":null},{"a":2,"$rowID":"x"},{"$rowID":7},
     {"$rowID":["AAAAAAAAAAEAAAACAAAAAw"]},{"$rowID":""},{"$rowID":"\\u0041AAAAAAAAAEAAAACAAAAAw"},{"a":3}]`;
   const { blocks } = readRows([text], { retainIds: true });
@@ -186,7 +186,7 @@ describe('envelopes', () => {
     expect(read.hasRows).toBe(hasRows);
   });
 
-  test('a key cannot reach the prototype', () => {
+  test('a key does not change the prototype', () => {
     const { envelope } = readRows(['{"__proto__":{"polluted":true},"constructor":1}']);
     expect(Object.keys(envelope!)).toEqual(['__proto__', 'constructor']);
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
@@ -325,7 +325,7 @@ describe('refused', () => {
     expect(refusalOf(() => readRows([text]))).toEqual({ type: 'request_validation_error', message });
   });
 
-  test('an object where only an array is expected', () => {
+  test('an object is refused where only an array is expected', () => {
     expect(refusalOf(() => readRows(['{"rows":[]}'], { form: 'rows' }))?.message).toBe(
       'the body must be an array of rows: send one row as [{...}]',
     );
@@ -359,7 +359,7 @@ describe('refused', () => {
       `{"a":"${'x'.repeat(600_000)}","b":"${'x'.repeat(600_000)}","rows":[]}`,
       'everything but the rows must not be longer than 1048576 bytes',
     ],
-  ])('too much: %s', (_name, text, message) => {
+  ])('a body beyond a limit is refused: %s', (_name, text, message) => {
     expect(refusalOf(() => readRows([text]))).toEqual({ type: 'limit_exceeded', message });
   });
 
@@ -380,7 +380,7 @@ describe('refused', () => {
     },
   );
 
-  test('an endless row is refused as soon as it is too long, and takes no room from then on', () => {
+  test('an endless row is refused as soon as it is too long, and needs no memory from then on', () => {
     const reader = new JsonRowReader({ form: 'rows' });
     reader.push(Buffer.from('[{"a":"'));
     const chunk = Buffer.alloc(65_536, 'x');
@@ -395,7 +395,7 @@ describe('refused', () => {
     expect(reader.end()).toMatchObject({ blocks: [], isWhole: false });
   });
 
-  test('what is within the limits is not', () => {
+  test('a body within the limits is accepted', () => {
     const cell = `"${'x'.repeat(262_142)}"`;
     expect(rowsOf(`[{"a":${cell},"b":${cell.slice(0, -20)}"}]`)).toHaveLength(1);
     expect(rowsOf(`[{"a":${deep(32)},"${'é'.repeat(128)}":1}]`)).toHaveLength(1);
@@ -443,13 +443,13 @@ describe('where cells may be dropped', () => {
     expect(refusalOf(() => dropping(text))).toEqual({ type: 'request_validation_error', message });
   });
 
-  test('a row has any number of texts that are too long', () => {
+  test('a row may have any number of texts that are too long', () => {
     const endless = `"${'é\\n\\u00e9\\\\'.repeat(300_000)}"`;
     const row = `{"a":${endless},"b":1,"c":[{"d":${endless}},"e"],"f":"g"}`;
     expect(drop(`[${row},${row}]`)).toEqual({ bodies: ['{"b":1,"f":"g"}', '{"b":1,"f":"g"}'], dropped: 4 });
   });
 
-  test('a row is not too long for what is dropped, however the body is cut', () => {
+  test('dropped cells do not count to the length of a row, however the body is cut', () => {
     const rest = `"${'y'.repeat(200_000)}"`;
     const row = `{"a":${rest},"b":"${long}${long}","c":${rest},"d":"\\u0000"}`;
     const bytes = Buffer.from(`[${row},{"e":1}]`);
@@ -464,7 +464,7 @@ describe('where cells may be dropped', () => {
     expect(refusalOf(() => dropping(`[{"${long.repeat(3)}":1}]`))).toEqual(tooLong);
   });
 
-  test('an endless text takes little room', () => {
+  test('an endless text needs little memory', () => {
     const reader = new JsonRowReader({ form: 'rows', dropsCells: true });
     reader.push(Buffer.from('[{"a":"'));
     const chunk = Buffer.alloc(65_536, 'x');
@@ -475,7 +475,7 @@ describe('where cells may be dropped', () => {
     expect([Buffer.from(block!.body).toString(), block!.profile.dropped]).toEqual(['{}', 1]);
   });
 
-  test('a text that is cut from the body must be UTF-8', () => {
+  test('a text that is removed from the body must be UTF-8', () => {
     const bytes = Buffer.concat([Buffer.from('[{"a":"'), Buffer.alloc(300_000, 0xff), Buffer.from('"}]')]);
     expect(refusalOf(() => dropping([bytes]))).toEqual({
       type: 'request_validation_error',

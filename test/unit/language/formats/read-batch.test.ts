@@ -37,7 +37,7 @@ describe('the body of a batch', () => {
     ['{"$rowID":"r\\u0041","a":1}', { givenRowId: 'rA' }],
     ['{"$rowID":null}', { givenRowId: null }],
     ['{"a":1}', {}],
-  ])('tells the row ID of %s', (row, expected) => {
+  ])('returns the row ID of %s', (row, expected) => {
     const { operations, block } = read(`{"operations":[{"op":"patch","row":${row}}]}`);
     expect(operations).toEqual([{ members: { op: 'patch', row: {} }, ...expected }]);
     expect(bodiesOf({ blocks: [block!] })[0]).not.toContain('$rowID');
@@ -46,19 +46,19 @@ describe('the body of a batch', () => {
   test.each([
     ['before', '{"onSchemaError":"dropColumns","operations":[{"op":"add","row":{"a":"\\u0000","b":1}}]}'],
     ['after', '{"operations":[{"op":"add","row":{"a":"\\u0000","b":1}}],"onSchemaError":"dropColumns"}'],
-  ])('drops cells that no row may hold if it says so %s the operations', (_where, text) => {
+  ])('drops cells that no row may hold if `dropColumns` comes %s the operations', (_where, text) => {
     expect(rowsIn(text)).toEqual(['{"b":1}']);
     expect(read(text).block!.profile.dropped).toBe(1);
   });
 
-  test('does not drop cells because the word stands elsewhere', () => {
+  test('does not drop cells if only another text contains `dropColumns`', () => {
     expect(rowsIn('{"operations":[{"op":"add","row":{"a":"dropColumns"}}]}')).toEqual(['{"a":"dropColumns"}']);
     expect(
       refusedAs(() => read('{"operations":[{"op":"add","row":{"a":"dropColumns","b":"\\u0000"}}]}'))?.message,
     ).toBe('operations[0].row.b: U+0000 cannot be stored');
   });
 
-  test('leaves members of another kind to be validated', () => {
+  test('does not validate other members', () => {
     expect(read('{"operations":{}}')).toEqual({ members: { operations: {} }, operations: null, block: null });
     expect(read('{"operations":[],"more":[1]}')).toEqual({ members: { more: [1] }, operations: [], block: null });
     expect(read('{"operations":[{"row":[]}]}').operations).toEqual([{ members: { row: [] } }]);

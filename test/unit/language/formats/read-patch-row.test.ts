@@ -16,7 +16,7 @@ describe('the row of a patch', () => {
     expect(block.profile).toMatchObject({ rows: 1, bytes: body.length, rowBytesMax: body.length });
   });
 
-  test('is profiled, and a null only appears', () => {
+  test('is profiled, and a null counts only as an appearance', () => {
     const { block } = readPatchRow(Buffer.from('{"b":null,"a":1}'));
     expect(block.profile.columns).toMatchObject([
       { id: 'b', first: { row: 0, position: 0 }, natural: null, stored: 0, misfits: [] },
@@ -74,7 +74,7 @@ describe('the row of a patch', () => {
     ]);
   });
 
-  test('leaves out cells that no row may hold, if they may be dropped', () => {
+  test('drops cells that no row may hold, if that is requested', () => {
     const { block } = readPatchRow(Buffer.from(`{"a":"\\u0000","b":null,"c":"${'x'.repeat(600_000)}","d":1}`), {
       dropsCells: true,
     });

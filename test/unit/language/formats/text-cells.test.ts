@@ -55,9 +55,9 @@ test.each<[cells: string[], form: DelimitedForm, note: string | null]>([
   [['1', 'NA'], { types: { c: 'string' } }, null],
 ])('%j of the form %j: %s', (cells, form, note) => expect(notesOn(cells, form)).toEqual(note === null ? [] : [note]));
 
-test('a column that the table has is as its table says', () => expect(notesOn(['1', 'NA'], {}, ['c'])).toEqual([]));
+test('a column of the table is not watched', () => expect(notesOn(['1', 'NA'], {}, ['c'])).toEqual([]));
 
-test('what is named helps', () => {
+test('the named options help', () => {
   expect(notesOn(['1.234,50', '1', '5,5'], { decimal: ',' })).toEqual([]);
   expect(notesOn(['31.12.2024', '2024-01-01'], { dateFormat: 'd.m.y' })).toEqual([]);
 });
@@ -75,7 +75,7 @@ test('rows are counted over all blocks, and a long column of texts is not watche
   ]);
 });
 
-test('cells of several bodies that are one file are added up', () => {
+test('the cells of several bodies of one file are added up', () => {
   const texts = new TextCells();
   for (const [at, body] of ['c\n1\n2\n', 'c\nNA\n4\n', 'c\nx\ny\nz\n5\n'].entries()) {
     texts.placeOf = (row) => 10 * at + row;

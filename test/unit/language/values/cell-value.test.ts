@@ -222,7 +222,7 @@ describe('any cell', () => {
   const anyType = fc.constantFrom(...columnTypes);
   const runs = { numRuns: 20_000 };
 
-  test('fits what presents it, and nothing else', () => {
+  test('fits exactly the types that can present it', () => {
     fc.assert(
       fc.property(cellText, anyType, (text, type) => {
         const isEmpty = text.trim() === 'null' && type === 'json';
@@ -235,7 +235,7 @@ describe('any cell', () => {
     );
   });
 
-  test('fits no more and no less when fewer types are asked for', () => {
+  test('fits the same types if fewer candidates are tested', () => {
     fc.assert(
       fc.property(cellText, fc.nat({ max: allTypes }), (text, candidates) => {
         const all = classifyCell(text, allTypes, plainCells);

@@ -56,7 +56,7 @@ test.each<[body: string, types: ColumnType[], presented: string]>([
   ).toBe(presented);
 });
 
-test('each cell reads as it fits the type, and then as that was widened', () => {
+test('each cell is fitted to its type, and then widened with the column', () => {
   const chain = fc.array(anyType, { minLength: 1, maxLength: 3 }).map(([first, ...more]) =>
     more.reduce(
       (types, type) => {
@@ -149,12 +149,12 @@ describe('bodies are plain', () => {
     expect(isPlain(profile, schemaFrom(type), 1n)).toBe(plain);
   });
 
-  test('a column that is empty stands in no body', () => {
+  test('an empty column is in no body', () => {
     const { profile } = readCells(['c,d\n1,\n2,\n']).blocks[0]!;
     expect(isPlain(profile, schemaFrom('number'), 1n)).toBe(true);
   });
 
-  test('only if they are presented as they are stored', () => {
+  test('are plain only if they are presented as they are stored', () => {
     let plainCount = 0;
     fc.assert(
       fc.property(texts, anyType, fc.boolean(), (cells, type, wrap) => {
@@ -172,7 +172,7 @@ describe('bodies are plain', () => {
   });
 });
 
-test('where columns follow their cells, the reader takes each cell that fits and refuses only cells that fit no type', () => {
+test('if columns adapt to their cells, the reader accepts each cell that fits, and refuses only cells that fit no type', () => {
   const counts = { taken: 0, refused: 0 };
   const before = fc.option(anyType.map((type) => schemaOf([{ id: 'c', type }], 1n)));
   fc.assert(
@@ -219,7 +219,7 @@ test('where columns follow their cells, the reader takes each cell that fits and
   expect(Math.min(counts.taken, counts.refused)).toBeGreaterThan(0);
 });
 
-test('cells of parts that are written differently read by what was said of each part', () => {
+test('cells of parts with different forms are read by the form of each part', () => {
   const parts = ([{ decimal: ',', dateFormat: 'd.m.y' }, { decimal: '.', dateFormat: 'm/d/y' }, {}] as const).map(
     (form, at) =>
       readCells([['n;d\n1.234;1.2.2024\n', 'n;d\n1,234.5;1/2/2024\n', 'n;d\n.5;2024-01-02\n'][at]!], {
@@ -301,7 +301,7 @@ test.each<
   );
 });
 
-test('a type that one part says counts for the others', () => {
+test('a type that one part states applies to the others', () => {
   const partsOf = (cells: string, form: DelimitedForm): Profile =>
     readCells([`c\n${cells}\n`], { form }).blocks[0]!.profile;
   const said = partsOf('1', { types: { c: 'string' } });

@@ -50,7 +50,7 @@ describe('a value under another type of its column', () => {
     expect(convertToken(token, from, to)).toBe(converted),
   );
 
-  test('reads in the new type as it stands, if it fits, and always fits a safe one', () => {
+  test('is a valid value of the new type if it fits, and always fits a safe type', () => {
     let fitting = 0;
     fc.assert(
       fc.property(anyToken, anyType, anyType, (token, from, to) => {

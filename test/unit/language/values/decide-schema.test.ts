@@ -209,7 +209,7 @@ describe('updateSchema', () => {
     expect(shown(decide(schema, 'updateSchema', rows))).toBe(decision),
   );
 
-  test('leaves no value out, and narrows no column', () => {
+  test('drops no value, and narrows no column', () => {
     const anySchema = fc.array(fc.constantFrom(...columnTypes), { minLength: 3, maxLength: 3 }).map((types) =>
       schemaOf(
         types.map((type, at) => ({ id: ['a', 'b', '10'][at]!, type })),
@@ -241,7 +241,7 @@ describe('updateSchema', () => {
   });
 });
 
-test('the types of a widened column stay, oldest first', () => {
+test('a widened column keeps its earlier types, oldest first', () => {
   const decision = decide('a:date', 'updateSchema', ['{"a":1}']);
   expect(decision).toMatchObject({
     schema: {
@@ -270,7 +270,7 @@ test.each([
   expect(refusal && `${refusal.type} ${refusal.message}`).toBe(expected);
 });
 
-test('the number of columns has a limit', () => {
+test('the number of columns is limited', () => {
   expect(checkColumnCount(5, 5)).toBeNull();
   expect(checkColumnCount(6, 5)).toMatchObject({ type: 'limit_exceeded' });
 });

@@ -77,7 +77,7 @@ describe('a JSON value', () => {
     expect(classify(token, allTypes)).toEqual({ fits, natural, stored: bits });
   });
 
-  test('is judged alike whichever candidates are asked for', () => {
+  test('is classified alike, whichever candidates are tested', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 3 }), fc.integer({ min: 0, max: allTypes }), (token, candidates) => {
         fc.pre(token !== 'null');
@@ -88,7 +88,7 @@ describe('a JSON value', () => {
     );
   });
 
-  test('fits its natural type, which no blanks around its parts change', () => {
+  test('fits its natural type, also with blanks around its parts', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 3 }), (value) => {
         fc.pre(value !== null);
@@ -111,7 +111,7 @@ describe('a JSON value', () => {
     );
   });
 
-  test('a string is judged by what it says', () => {
+  test('a string is classified by its text', () => {
     for (const said of ['a"b', 'x:\\', '2024-01-01', '😀']) {
       expect(classify(JSON.stringify(said), allTypes)).toEqual(classifyString(said, allTypes));
     }
@@ -120,7 +120,7 @@ describe('a JSON value', () => {
 });
 
 describe('walking over JSON text', () => {
-  test('cuts arrays where JSON.parse does', () => {
+  test('splits arrays where JSON.parse does', () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue({ maxDepth: 3 })), fc.constantFrom(0, 2), (values, indent) => {
         const array = JSON.stringify(values, null, indent);

@@ -18,7 +18,7 @@ describe('the order of the types', () => {
     }
   });
 
-  test('is the closure of the steps that the decisions name', () => {
+  test('is the closure of the steps in docs/spec/decisions.md', () => {
     const scalars = columnTypes.filter((type) => !type.startsWith('array<'));
     const steps: [string, string][] = [
       ['imageURI', 'uri'],
@@ -81,7 +81,7 @@ describe('the least upper bound', () => {
     );
   });
 
-  test('knows nothing of nothing', () => {
+  test('is null for two unknown types', () => {
     expect(boundOfKnown(null, null)).toBeNull();
     expect(boundOfKnown(null, 'date')).toBe('date');
     expect(boundOfKnown('dateTime', null)).toBe('dateTime');

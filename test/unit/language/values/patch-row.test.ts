@@ -46,7 +46,7 @@ describe('a patch', () => {
     });
   });
 
-  test('wraps what fits the items of an array column, where that is asked for', () => {
+  test('wraps a value that fits the items of an array column, if that is requested', () => {
     expect(applyPatch('{}', parseRow('{"l":1}'), schema, true, currentRule)).toEqual({
       body: '{"l":[1]}',
       changed: true,

@@ -87,7 +87,7 @@ describe('a value under its type', () => {
     expect(fitToken(token, type, true)).toBe(presented),
   );
 
-  test('reads back with the value that was sent, or with its text', () => {
+  test('reads back as the value that was sent, or as its text', () => {
     fc.assert(
       fc.property(anyToken, anyType, (token, type) => {
         const presented = fitToken(token, type, false);
@@ -129,7 +129,7 @@ describe('a widening', () => {
     expect(widenToken(token, from, to)).toBe(widened),
   );
 
-  test('gives what fits the wider type, and reads there as it stands', () => {
+  test('converts each value to one that fits the wider type', () => {
     fc.assert(
       fc.property(anyToken, anyType, anyType, (token, from, to) => {
         const presented = fitToken(token, from, false);
@@ -166,7 +166,7 @@ describe('a row', () => {
     ).toBe(presented);
   });
 
-  test('has no value in a column that was removed and added again since, however it is stored', () => {
+  test('has no value in a column that was removed and added again later, in whatever form it is stored', () => {
     const before = schemaFrom('a:number@1 b:number@1');
     const again = schemaFrom('a:number@1 b:number@7');
     for (const stored of ['received', 'cells', 'presented'] as const) {
@@ -177,7 +177,7 @@ describe('a row', () => {
     }
   });
 
-  test('that was presented is only widened', () => {
+  test('that is stored as presented is only widened', () => {
     const schema = schemaFrom('a:number@1,array<number>@3 b:date@1,string@2');
     expect(
       presenterOf(schema, { stored: 'presented', decidedAt: 1n, wrap: false, rule: currentRule })(
@@ -189,7 +189,7 @@ describe('a row', () => {
     ).toBe('{"a":[1]}');
   });
 
-  test('that was presented once reads the same as one that is presented now', () => {
+  test('that is stored as presented reads the same as one that is presented now', () => {
     const types = fc
       .array(anyType, { minLength: 1, maxLength: 3 })
       .map((chain) =>
@@ -253,7 +253,7 @@ describe('bodies are plain', () => {
     expect(isPlain(profileOfRows(...rows), schemaFrom(schema), version)).toBe(plain);
   });
 
-  test('only if they are presented as they are stored', () => {
+  test('are plain only if they are presented as they are stored', () => {
     const schemas = fc.tuple(anyType, anyType, anyType).map((types) =>
       schemaOf(
         types.map((type, at) => ({ id: ['a', 'b', '10'][at]!, type })),
@@ -281,7 +281,7 @@ describe('bodies are plain', () => {
   });
 });
 
-test('as many cells are counted as dropped as rows lack', () => {
+test('the count of dropped cells equals the number of cells that rows lack', () => {
   const schemas = fc.tuple(anyType, anyType).map((types) =>
     schemaOf(
       types.map((type, at) => ({ id: ['a', 'b'][at]!, type })),

@@ -70,7 +70,7 @@ function spread({ misfits, ...column }: ColumnProfile): ReturnType<typeof expect
 }
 
 describe('a profile', () => {
-  test('says of each column what its values say', () => {
+  test('describes each column as its values do', () => {
     fc.assert(
       fc.property(anyRows, (rows) => {
         const profile = profileOf(rows);
@@ -81,7 +81,7 @@ describe('a profile', () => {
     );
   });
 
-  test('the profile of any cut of rows is the profile of the whole', () => {
+  test('the joined profiles of any parts equal the profile of the whole', () => {
     fc.assert(
       fc.property(anyRows, fc.array(fc.nat(8)), fc.boolean(), (rows, cuts, counts) => {
         const bounds = [0, ...cuts.filter((cut) => cut <= rows.length).sort((a, b) => a - b), rows.length];
@@ -97,7 +97,7 @@ describe('a profile', () => {
     );
   });
 
-  test('that counts is the same otherwise', () => {
+  test('with counts is otherwise the same', () => {
     fc.assert(
       fc.property(anyRows, (rows) => {
         const { dropped, columns, ...counted } = profileOf(rows, true);
@@ -115,7 +115,7 @@ describe('a profile', () => {
     );
   });
 
-  test('counts only if all parts do that have rows', () => {
+  test('has counts only if all parts with rows have counts', () => {
     const [counted, uncounted] = [profileOf([[{ id: 'a', token: '1' }]], true), profileOf([[{ id: 'b', token: '1' }]])];
     for (const [part, dropped] of [
       [profileOf([]), 0],
@@ -139,7 +139,7 @@ describe('a profile', () => {
     expect(concatenateAll([]).dropped).toBeUndefined();
   });
 
-  test('survives JSON', () => {
+  test('comes back equal from its JSON', () => {
     fc.assert(
       fc.property(anyRows, fc.boolean(), (rows, counts) => {
         const profile = profileOf(rows, counts);
@@ -149,7 +149,7 @@ describe('a profile', () => {
     );
   });
 
-  test('without a rule is one of the first rule', () => {
+  test('without a rule has the first rule', () => {
     expect(decodeProfile([1, 2, 2, []])).toEqual({ rows: 1, bytes: 2, rowBytesMax: 2, columns: [], rule: 1 });
   });
 
@@ -157,7 +157,7 @@ describe('a profile', () => {
     expect(concatenateAll([emptyProfile, { ...emptyProfile, rule: 1 }, emptyProfile]).rule).toBe(1);
   });
 
-  test('takes little room', () => {
+  test('takes few bytes', () => {
     const profile = profileOfRows(
       '{"name":"Ada","born":"1815-12-10","age":36}',
       '{"name":"Alan","born":"1912-06-23","age":41}',
@@ -165,7 +165,7 @@ describe('a profile', () => {
     expect(JSON.stringify(encodeProfile(profile)).length).toBeLessThan(100 * profile.columns.length);
   });
 
-  test('knows a column of nulls, and one that only a header names', () => {
+  test('contains a column with only nulls, and one that only a header names', () => {
     const builder = new ProfileBuilder();
     builder.column('a', 0, 0);
     const column = { id: 'a', first: { row: 0, position: 0 }, natural: null, stored: 0, misfits: [] };

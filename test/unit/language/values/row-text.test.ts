@@ -33,7 +33,7 @@ describe('a row body', () => {
     ],
   ])('the row body %s has its cells', (body, cells) => expect(parseRow(body)).toEqual(cells));
 
-  test('is cut where JSON.parse cuts it, and put together again', () => {
+  test('is split where JSON.parse splits it, and joined again', () => {
     const key = fc.string({ unit: 'grapheme' });
     const cells = fc.uniqueArray(fc.tuple(key, fc.json({ maxDepth: 3 })), { selector: ([id]) => id });
     fc.assert(

@@ -46,7 +46,7 @@ describe.each(cases)('%s in a column of %s', (token, type, since) => {
     expect(fitsBy(rule, { text: token, isCell: false }, token, type)).toBe(rule >= since);
   });
 
-  test.each(rules)('as it is read and patched by rule %i', (rule) => {
+  test.each(rules)('fits as it is read and patched by rule %i', (rule) => {
     const body = `{"c":${token}}`;
     const kept = rule >= since ? body : '{}';
     expect(presenterOf(schemaOf(column, 1n), { stored: 'received', decidedAt: 1n, wrap: false, rule })(body)).toBe(
@@ -62,7 +62,7 @@ describe.each(cases)('%s in a column of %s', (token, type, since) => {
   });
 });
 
-test('a scalar that is wrapped fits by the rule too', () => {
+test('a wrapped scalar is also judged by the rule', () => {
   const column = schemaOf([{ id: 'c', type: 'array<dateTime>' }], 1n);
   const read = (rule: Rule): string =>
     presenterOf(column, { stored: 'received', decidedAt: 1n, wrap: true, rule })(`{"c":${blank}}`);
@@ -81,7 +81,7 @@ test.each([
   expect([readAs('number'), readAs('array<number>'), readAs('string')]).toEqual([read, wrapped, '{"c":".5"}']);
 });
 
-test('the number of a rule says how cells are written', () => {
+test('the number of a rule contains the form of cells', () => {
   const all = ([undefined, '.', ','] as const).flatMap((decimal) =>
     ([undefined, 'd.m.y', 'd/m/y', 'm/d/y'] as const).map((dateFormat) => {
       return { ...(decimal && { decimal }), ...(dateFormat && { dateFormat }) };

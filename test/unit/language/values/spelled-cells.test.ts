@@ -130,13 +130,13 @@ test.each<[text: string, format: DateFormat, moment: string | undefined]>([
   );
 });
 
-describe('cells that are written', () => {
+describe('cells in a stated form', () => {
   const forms = (['plain', '.', ','] as const).flatMap((numbers) =>
     [null, ...dateFormats].map((format) => written(numbers, format)),
   );
   const anyForm = fc.constantFrom(...forms);
 
-  test('as a form says fit what presents them, also if fewer types are asked for', () => {
+  test('fit exactly the types that can present them, also if fewer types are tested', () => {
     const text = fc.oneof(
       cellText,
       fc.string({ unit: fc.constantFrom(..."0129.,/ :'+-eT"), minLength: 1, maxLength: 12 }),
@@ -163,7 +163,7 @@ describe('cells that are written', () => {
     );
   });
 
-  test('by another writer are the numbers that it wrote', () => {
+  test('that another writer made are the numbers that it wrote', () => {
     const number = fc.oneof(
       fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e15, max: 1e15 }),
       fc.maxSafeInteger(),
@@ -187,7 +187,7 @@ describe('cells that are written', () => {
     );
   });
 
-  test('by another writer are the moments that it wrote', () => {
+  test('that another writer made are the moments that it wrote', () => {
     const days = fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true });
     fc.assert(
       fc.property(

@@ -245,12 +245,12 @@ const cases: Partial<Record<ScalarKind, { fits: string[]; misfits: string[] }>> 
 
 describe.each(Object.entries(cases))('%s', (kind, { fits, misfits }) => {
   const bit = typeBit(kind as ScalarKind);
-  test.each(fits)('the type takes %j', (text) => expect(stringTypes(text, scalarTypes) & bit).toBe(bit));
-  test.each(misfits)('does not take %j', (text) => expect(stringTypes(text, scalarTypes) & bit).toBe(0));
+  test.each(fits)('the type accepts %j', (text) => expect(stringTypes(text, scalarTypes) & bit).toBe(bit));
+  test.each(misfits)('the type does not accept %j', (text) => expect(stringTypes(text, scalarTypes) & bit).toBe(0));
 });
 
 describe('the types of a string', () => {
-  test('are among the candidates, and the same whichever are asked for', () => {
+  test('are among the candidates, and the same for any candidates', () => {
     const samples = Object.values(cases).flatMap(({ fits, misfits }) => [...fits, ...misfits]);
     const set = fc.integer({ min: 0, max: allTypes });
     fc.assert(
@@ -286,7 +286,7 @@ describe('the types of a string', () => {
   });
 });
 
-describe('against other judges', () => {
+describe('comparison with independent sources', () => {
   test('every emoji that Unicode recommends in one code point or with VS16 fits', () => {
     for (let code = 0; code <= 0x1ffff; code += 1) {
       if (code >= 0xd800 && code <= 0xdfff) continue;

@@ -35,7 +35,7 @@ describe('a table schema', () => {
     [second, 99n, 'array<number>'],
   ] as const)('knows the type of %j at %s', (column, version, type) => expect(typeAt(column!, version)).toBe(type));
 
-  test('knows its columns of today', () => {
+  test('lists its present columns', () => {
     expect(schema.columns.map(currentType)).toEqual(['string', 'array<number>']);
     expect([...columnPlaces(schema)]).toEqual([
       ['__proto__', 0],
@@ -45,7 +45,7 @@ describe('a table schema', () => {
     expect(findColumn(schema, 'constructor')).toBeUndefined();
   });
 
-  test('survives JSON', () => {
+  test('comes back equal from its JSON', () => {
     expect(decodeSchema(JSON.parse(JSON.stringify(encodeSchema(schema))))).toEqual(schema);
   });
 

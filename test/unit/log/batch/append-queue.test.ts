@@ -4,7 +4,7 @@ import { AppendQueue } from '../../../../src/log/batch/append-queue.ts';
 import { errorTypeOf } from '../../../../src/api/http/answers/error-reply.ts';
 import { noLogObserver, type RefusalReason } from '../../../../src/log/log-observer.ts';
 
-describe('an event is taken in if all live processes read its language, and there is room', () => {
+describe('an event is accepted if all live processes read its language, and there is room', () => {
   test.each<[string, { readonly language: number; readonly size: number }, number, RefusalReason | null]>([
     ['the language that all read', { language: 1, size: 10 }, 1, null],
     ['one that a live process does not read', { language: 2, size: 10 }, 1, 'language'],

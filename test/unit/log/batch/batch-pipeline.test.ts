@@ -44,7 +44,7 @@ class Stage implements BatchStage<number, number[]> {
   }
 }
 
-test('what comes while a batch is stored is planned at once, and stored when that one has landed', async () => {
+test('events that arrive while a batch is stored are planned at once, and stored after that batch', async () => {
   const stage = new Stage();
   const pipeline = new BatchPipeline(stage);
   pipeline.push([1, 2]);
@@ -62,7 +62,7 @@ test('what comes while a batch is stored is planned at once, and stored when tha
   await pipeline.idle();
 });
 
-test('it begins anew after it has rested', async () => {
+test('the pipeline begins anew after a pause', async () => {
   const stage = new Stage();
   const pipeline = new BatchPipeline(stage);
   for (const item of [1, 2]) {
@@ -73,7 +73,7 @@ test('it begins anew after it has rested', async () => {
   }
 });
 
-test('what is in no batch yet can be taken back', async () => {
+test('events that are in no batch yet can be taken back', async () => {
   const stage = new Stage();
   const pipeline = new BatchPipeline(stage);
   pipeline.push([1, 2, 3]);

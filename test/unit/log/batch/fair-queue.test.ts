@@ -23,7 +23,7 @@ function served(queue: FairQueue<Item>, count: number): string {
   return Array.from({ length: count }, () => queue.shift()!.owner).join('');
 }
 
-test('owners take turns, however much one of them waits with', () => {
+test('owners take turns, however many items one of them has', () => {
   const queue = newQueue();
   pushMany(queue, 'a', 100);
   expect(served(queue, 10)).toBe('aaaaaaaaaa');
@@ -31,7 +31,7 @@ test('owners take turns, however much one of them waits with', () => {
   expect(served(queue, 8)).toBe('bababaaa');
 });
 
-test('whoever comes with a single item is next', () => {
+test('an owner with a single item is next', () => {
   const queue = newQueue();
   pushMany(queue, 'a', 1000);
   for (let round = 0; round < 5; round += 1) {
@@ -41,14 +41,14 @@ test('whoever comes with a single item is next', () => {
   }
 });
 
-test('what costs more counts more', () => {
+test('an item that costs more counts more', () => {
   const queue = newQueue();
   pushMany(queue, 'a', 100, 10);
   pushMany(queue, 'b', 100, 1);
   expect([...served(queue, 55)].filter((owner) => owner === 'a')).toHaveLength(5);
 });
 
-test('all that waits can be taken back', () => {
+test('all waiting items can be taken back', () => {
   const queue = newQueue();
   pushMany(queue, 'a', 3);
   pushMany(queue, 'b', 2);
@@ -56,7 +56,7 @@ test('all that waits can be taken back', () => {
   expect([queue.length, queue.peek(), queue.shift()]).toEqual([0, undefined, undefined]);
 });
 
-test('nothing is lost or doubled, and each owner keeps its order', () => {
+test('no item is lost or doubled, and each owner keeps its order', () => {
   const items = fc.array(
     fc.record({ owner: fc.constantFrom('a', 'b', 'c'), cost: fc.integer({ min: 1, max: 20 }), takes: fc.nat(2) }),
   );

@@ -20,7 +20,7 @@ function newSequence(): Tx {
   };
 }
 
-test('reservations that are made at the same time never run out, and no key is given twice', async () => {
+test('simultaneous reservations never run out, and no key is given twice', async () => {
   const keys = new LocalKeys();
   const sequence = newSequence();
   const taken: bigint[] = [];

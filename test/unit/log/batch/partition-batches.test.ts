@@ -70,7 +70,7 @@ async function withFlight(): Promise<Batches> {
   return tried;
 }
 
-test('what comes while a batch is in flight is decided as if that one had landed, and once if it has', async () => {
+test('events that arrive while a batch is in flight are decided as if it had landed, and only once if it has', async () => {
   const tried = await withFlight();
   tried.batches.push([2, 2]);
   expect(await tried.look()).toEqual(['decide 7,8']);
@@ -78,7 +78,7 @@ test('what comes while a batch is in flight is decided as if that one had landed
   expect(await tried.look()).toEqual(['store 2,2 as decided']);
 });
 
-test('if that one landed elsewhere, it is decided again from there', async () => {
+test('if the batch landed elsewhere, they are decided again from there', async () => {
   const tried = await withFlight();
   tried.batches.push([2, 2]);
   await tried.look();
@@ -87,7 +87,7 @@ test('if that one landed elsewhere, it is decided again from there', async () =>
   expect(await tried.look()).toEqual(['decide 21,22', 'store 2,2 as decided']);
 });
 
-test('if it is not known where that one landed, it is stored undecided', async () => {
+test('if it is unknown where the batch landed, they are stored undecided', async () => {
   const tried = await withFlight();
   tried.batches.push([2, 2]);
   await tried.look();
@@ -96,7 +96,7 @@ test('if it is not known where that one landed, it is stored undecided', async (
   expect(await tried.look()).toEqual(['store 2,2']);
 });
 
-test('what could not be decided ahead of that one is decided again after it', async () => {
+test('events that could not be decided ahead of the batch are decided after it', async () => {
   const tried = await withFlight();
   tried.fails = true;
   tried.batches.push([2]);
@@ -110,7 +110,7 @@ test.each([
   [[4, 6, 1], '4,6'],
   [[4, 7, 1], '4'],
   [[11, 1], '11'],
-])('a batch takes of %j the items %s, since it costs 10 at most unless it has one item', async (items, taken) => {
+])('a batch takes of %j the items %s, because its cost is at most 10 unless it has one item', async (items, taken) => {
   const tried = new Batches();
   tried.batches.push(items);
   expect(await tried.look()).toEqual([`store ${taken}`]);

@@ -42,7 +42,7 @@ class Containers {
   }
 }
 
-test('a value that is set often while a savepoint is set is noted once, so the journal does not grow', () => {
+test('a value that is set often after a savepoint is recorded once, so the journal does not grow', () => {
   let notes = 0;
   class CountingJournal extends UndoJournal {
     override note(undo: () => void): void {
@@ -63,7 +63,7 @@ test('a value that is set often while a savepoint is set is noted once, so the j
   }
 });
 
-test('rolling back leaves what was there at the savepoint, and releasing keeps what came since', () => {
+test('rolling back restores the state at the savepoint, and releasing keeps the later state', () => {
   fc.assert(
     fc.property(fc.array(anyChange), fc.array(anyChange), fc.array(anyChange), (before, undone, kept) => {
       const [containers, untouched] = [new Containers(), new Containers()];

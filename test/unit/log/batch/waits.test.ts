@@ -8,13 +8,13 @@ async function pass(ms: number): Promise<void> {
   await sleepUntil(() => performance.now() > until, 'time has passed');
 }
 
-test('nothing that waits has waited for no time', () => {
+test('if nothing waits, the oldest wait is 0', () => {
   const waits = new Waits();
   waits.begin().end('done');
   expect([waits.count, waits.oldestMs, waits.undoneMs, waits.silentMs]).toEqual([0, 0, 0, 0]);
 });
 
-test('the oldest tells how long it has waited; what ends after it began tells that something moves', async () => {
+test('the oldest wait has its duration, and a wait that ends later than it began shows progress', async () => {
   const waits = new Waits();
   const [first, second, third] = [waits.begin(), waits.begin(), waits.begin()];
   await pass(30);

@@ -92,7 +92,7 @@ async function connect(): Promise<{
   return { cluster, connection, doubts };
 }
 
-describe('there are new doubts', () => {
+describe('the process has new doubts', () => {
   const cases: readonly (readonly [
     string,
     (cluster: FakeCluster, connection: KafkaConnection) => unknown,
@@ -150,7 +150,7 @@ describe('there are new doubts', () => {
       [true, true],
     ],
   ];
-  test.each(cases)('there are new doubts if %s', async (_name, happens, expected) => {
+  test.each(cases)('the process has new doubts if %s', async (_name, happens, expected) => {
     const { cluster, connection, doubts } = await connect();
     const before = doubts();
     await happens(cluster, connection);
@@ -159,26 +159,26 @@ describe('there are new doubts', () => {
 });
 
 describe('a leader is found', () => {
-  test('when another broker names the same one', async () => {
+  test('if another broker names the same one', async () => {
     const { cluster, connection } = await connect();
     expect(await connection.findLeaderAnew(0)).toBe('1');
     expect(cluster.asked).toEqual([2, 3]);
   });
 
-  test('although others are named later, while those of other partitions are found', async () => {
+  test('if other leaders are named later, while the leaders of other partitions are found', async () => {
     const { cluster, connection } = await connect();
     cluster.onAnswer = () => cluster.learn([3, 2]);
     expect(await Promise.all([0, 1].map((partition) => connection.findLeaderAnew(partition)))).toEqual(['1', '2']);
     expect(connection.leaderOf(0)).toBe('3');
   });
 
-  test('when one that was deposed still names itself', async () => {
+  test('if a deposed one still names itself', async () => {
     const { cluster, connection } = await connect();
     for (const broker of [2, 3]) cluster.knows[broker]![0] = 2;
     expect(await connection.findLeaderAnew(0)).toBe('2');
   });
 
-  test('no leader is found while others learn of one that was deposed, whom no other broker names', async () => {
+  test('no leader is found while other tasks hear of a deposed one, which no other broker names', async () => {
     const { cluster, connection } = await connect();
     cluster.knows[3]![0] = 3;
     const { refreshMetadata } = cluster;
@@ -191,7 +191,7 @@ describe('a leader is found', () => {
     await expect(connection.findLeaderAnew(0)).rejects.toThrow('do not agree');
   });
 
-  test('for all partitions that are asked for at once, and the next time anew', async () => {
+  test('for all partitions that ask at once, and anew the next time', async () => {
     const { cluster, connection } = await connect();
     const search = async (...partitions: number[]): Promise<number> => {
       cluster.asked = [];
@@ -224,7 +224,7 @@ describe('a leader is found', () => {
   });
 });
 
-test('nothing is sent to a broker that was taken for the leader only while it was connected', async () => {
+test('a broker that counted as leader only while it was connected gets no records', async () => {
   const { cluster, connection } = await connect();
   const { findBroker } = cluster;
   cluster.refreshMetadataIfNecessary = async () => cluster.learn([2, 2]);

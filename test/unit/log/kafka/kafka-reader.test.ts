@@ -18,7 +18,7 @@ function readerOf(asked: string[]): KafkaReader {
   return new KafkaReader(connection as KafkaConnection, 1);
 }
 
-test('the log as the leader has it is read', async () => {
+test('the log is read from the leader', async () => {
   const asked: string[] = [];
   const log = readerOf(asked).ledBy('1');
   expect(await log.bounds(0)).toEqual({ start: 0n, end: 1n });
@@ -26,7 +26,7 @@ test('the log as the leader has it is read', async () => {
   expect(asked).toEqual(['1']);
 });
 
-test('the log as another broker has it is not', async () => {
+test('the log is not read from another broker', async () => {
   const asked: string[] = [];
   const log = readerOf(asked).ledBy('2');
   await expect(log.bounds(0)).rejects.toThrow(OtherLeader);

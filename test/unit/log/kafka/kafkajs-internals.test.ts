@@ -76,7 +76,7 @@ function problemOf(load: LoadModule): string {
 }
 
 describe('the kafkajs that is installed', () => {
-  test('has what is used, and takes the patch', () => {
+  test('has the internals that the service uses, and accepts the patch', () => {
     const load = createRequire(import.meta.url);
     const [queue, connection, pool] = [requestQueue, connectionPath, brokerPoolPath].map(
       (path) => load(path).prototype,
@@ -107,7 +107,7 @@ describe('the kafkajs that is installed', () => {
     expect(queue.looks).toBe(1);
   });
 
-  test('opens one socket for all who ask for a connection at once, and another one after that has failed', async () => {
+  test('opens one socket for all simultaneous requests for a connection, and a new one after that failed', async () => {
     const load = loading();
     patchKafkajs(load);
     const connection = new (load(connectionPath) as typeof Connection)();
@@ -129,7 +129,7 @@ describe('the kafkajs that is installed', () => {
     expect(pool.disconnected).toEqual(['2']);
   });
 
-  test('always has a broker to ask first, if only the one that was removed last', () => {
+  test('always has a broker to ask first, even if it is the one that was removed last', () => {
     const load = loading();
     patchKafkajs(load);
     const pool = new (load(brokerPoolPath) as typeof BrokerPool)();
@@ -198,7 +198,7 @@ describe('another kafkajs is refused in one line', () => {
     expect(problemOf(loading(changes))).toBe(`${needed} ${problem}`);
   });
 
-  test('nothing is patched then', () => {
+  test('nothing is patched in that case', () => {
     const load = loading({ 'kafkajs/package.json': { version: '2.3.0' } });
     const { prototype } = load(requestQueue) as typeof RequestQueue;
     const original = prototype.scheduleCheckPendingRequests;

@@ -47,7 +47,7 @@ afterEach(async () => {
   jest.useRealTimers();
 });
 
-test('a partition that is too short is told of once, when its leader was asked for anew', async () => {
+test('a partition that is too short is reported once, after its leader was asked again', async () => {
   end = 7n;
   await pass(1);
   expect([asked, short]).toEqual([[], []]);
@@ -58,7 +58,7 @@ test('a partition that is too short is told of once, when its leader was asked f
   expect([asked, short]).toEqual([[1], ['1: 7 of 10']]);
 });
 
-test('one that is too short only once is not', async () => {
+test('a partition that is too short only once is not reported', async () => {
   end = 7n;
   await pass(1);
   end = 10n;
@@ -66,7 +66,7 @@ test('one that is too short only once is not', async () => {
   expect([asked, short]).toEqual([[1], []]);
 });
 
-test('one that was restored, and is too short again, is told of again', async () => {
+test('a partition that was restored and is too short again is reported again', async () => {
   end = 7n;
   await pass(2);
   end = 10n;
@@ -79,7 +79,7 @@ test('one that was restored, and is too short again, is told of again', async ()
   ]);
 });
 
-test('it is not told of while the brokers do not agree on who leads it, and Kafka is not away', async () => {
+test('a partition is not reported while the brokers disagree about its leader, and Kafka does not count as away', async () => {
   end = 7n;
   agree = false;
   await pass(3);
@@ -89,7 +89,7 @@ test('it is not told of while the brokers do not agree on who leads it, and Kafk
   expect(short).toEqual(['1: 7 of 10']);
 });
 
-test('it is not told of when another broker gave its end than leads it', async () => {
+test('a partition is not reported if its end came from another broker than the leader', async () => {
   end = 7n;
   leader = '2';
   await pass(3);

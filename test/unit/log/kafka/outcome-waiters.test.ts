@@ -25,7 +25,7 @@ function waitFor(waiters: OutcomeWaiters, command: string, offset?: bigint): Out
   return wait;
 }
 
-describe('a request hears', () => {
+describe('a request gets', () => {
   const cases: readonly (readonly [string, (waiters: OutcomeWaiters, wait: OutcomeWait) => void, string])[] = [
     ['what became of its command', (waiters) => waiters.settle(0, 'mine', applied), 'applied'],
     ['nothing of another command', (waiters) => waiters.settle(0, 'other', applied), 'nothing'],
@@ -67,7 +67,7 @@ describe('a request hears', () => {
     ['why it was not sent', (_, wait) => wait.fail(new NotAppended('no')), 'NotAppended'],
     ['that nobody knows whether it was sent', (_, wait) => wait.fail(new AppendUnknown('lost')), 'AppendUnknown'],
   ];
-  test.each(cases)('a request hears %s', async (_name, act, expected) => {
+  test.each(cases)('a request gets %s', async (_name, act, expected) => {
     const waiters = new OutcomeWaiters(2);
     const wait = waitFor(waiters, 'mine', 7n);
     act(waiters, wait);
@@ -75,7 +75,7 @@ describe('a request hears', () => {
     wait.outcome.catch(() => undefined);
   });
 
-  test('nothing of an offset before it is known where its own record is', async () => {
+  test('a request gets no outcome of an offset before it knows where its own record is', async () => {
     const waiters = new OutcomeWaiters(1);
     const wait = waitFor(waiters, 'mine');
     waiters.advance(0, 0n, 100n);
@@ -84,7 +84,7 @@ describe('a request hears', () => {
   });
 });
 
-test('all who wait for one command hear of it, and nobody waits any more then', async () => {
+test('all waiters for a command get its outcome, and none waits any more', async () => {
   const waiters = new OutcomeWaiters(1);
   const waits = [waitFor(waiters, 'same'), waitFor(waiters, 'same')];
   expect(waiters.commands(0)).toEqual(['same']);
@@ -94,7 +94,7 @@ test('all who wait for one command hear of it, and nobody waits any more then', 
   expect(waiters.settle(0, 'same', applied)).toBe(false);
 });
 
-test('one of two who wait for one command can be refused alone', async () => {
+test('one of two waiters for a command can be refused alone', async () => {
   const waiters = new OutcomeWaiters(1);
   const [first, second] = [waitFor(waiters, 'same', 3n), waitFor(waiters, 'same', 9n)];
   waiters.advance(0, 0n, 5n);
@@ -103,7 +103,7 @@ test('one of two who wait for one command can be refused alone', async () => {
   expect(await told(second)).toBe('applied');
 });
 
-test('a stored outcome goes to those whose attempt it answers, and the others go on waiting', async () => {
+test('a stored outcome goes to the waiters whose attempt it answers, and the others go on waiting', async () => {
   const waiters = new OutcomeWaiters(1);
   const recorded = { commandId: 'same', offset: 1n, time: 1000, outcome: applied };
   const [repeated, anew, unplaced] = [0, 1, 2].map(() => waiters.wait(0, 'same', 'team', 1000 + outcomeLife));

@@ -36,7 +36,7 @@ const fetcher = new PartitionFetcher({
 
 afterEach(() => fetcher.close());
 
-test('a partition is fetched that comes back while it is asked who leads the rest', async () => {
+test('a partition that returns while the process looks for the leaders of the others is fetched', async () => {
   partitions = [0];
   fetcher.start();
   await pass();

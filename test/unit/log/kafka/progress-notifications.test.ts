@@ -19,7 +19,7 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
   }),
 );
 
-test('outcomes arrive as they were, or none of them does', () => {
+test('either all outcomes of a notification arrive unchanged, or none', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.uuid(), outcome), { maxLength: 60 }), fc.bigInt(0n, 2n ** 50n), (pairs, from) => {
       const given = { partition: 3, from, next: from + 9n, outcomes: new Map(pairs) };
@@ -37,7 +37,7 @@ test('outcomes arrive as they were, or none of them does', () => {
   );
 });
 
-test('progress is told without outcomes where they are not known', () => {
+test('progress is sent without outcomes if they are not known', () => {
   const given = { partition: 0, from: 1n, next: 2n, outcomes: null };
   expect(decodeNotification(encodeNotification(given))).toEqual(given);
 });

@@ -51,7 +51,7 @@ const outcome: fc.Arbitrary<Outcome> = fc
   )
   .map(([decided, etag, requestDigest]) => ({ ...decided, etag, requestDigest }));
 
-test('an outcome comes back as it was stored, ranges of many extents too', async () => {
+test('an outcome comes back as it was stored, also with ranges of many extents', async () => {
   await fc.assert(
     fc.asyncProperty(outcome, fc.uuid(), version, count, async (given, commandId, offset, time) => {
       const recorded: RecordedOutcome = { commandId, offset, time, outcome: given };
@@ -68,7 +68,7 @@ test('an outcome counts for seven days, and is stored for fourteen', () => {
   expect([outcomeLife, outcomesKept]).toEqual([7 * day, 14 * day]);
 });
 
-describe('an outcome of the record at offset 5 is that of an attempt', () => {
+describe('an outcome of the record at offset 5 belongs to an attempt', () => {
   const first = { offset: 5n, time: 1_000_000 };
   const edge = first.time + outcomeLife;
   const placed = (offset: bigint, time: number): CommandAttempt => ({ place: { offset, time }, notAfter: time });

@@ -25,7 +25,7 @@ async function* cut(content: Buffer, size: number): AsyncGenerator<Buffer> {
 const tables = fc.array(fc.array(fc.option(fc.uint8Array({ maxLength: 40 })), { maxLength: 5 }), { maxLength: 20 });
 const partSizes = fc.integer({ min: 1, max: 100 });
 
-test('rows are counted, wherever their data is cut', async () => {
+test('rows are counted, in whatever pieces their data comes', async () => {
   await fc.assert(
     fc.asyncProperty(tables, partSizes, async (rows, size) => {
       expect(await countRows(cut(encode(rows), size))).toBe(rows.length);

@@ -12,7 +12,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-test('the next backup removes what an interrupted one left behind, and not what another one is writing', async () => {
+test('the next backup removes the rest of an interrupted one, and nothing that another one is writing', async () => {
   const unfinished = join(folder, 'unfinished');
   await mkdir(unfinished);
   for (const name of ['left', 'under-way']) await writeFile(join(unfinished, name), 'half a pack');
@@ -26,7 +26,7 @@ test('the next backup removes what an interrupted one left behind, and not what 
   expect(await Array.fromAsync(store.list('packs/'), ({ name }) => name)).toEqual(['packs/aa/aa00']);
 });
 
-test('an object that could not be written whole is not there, nor a part of it', async () => {
+test('an object that could not be written completely does not exist, also not in part', async () => {
   const store = await FolderStore.open(join(folder, 'new'), { make: true });
   const broken = async function* (): AsyncGenerator<Uint8Array> {
     yield Buffer.from('half');

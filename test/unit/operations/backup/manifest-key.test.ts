@@ -3,7 +3,7 @@ import { ManifestKey } from '../../../../src/operations/backup/manifest-key.ts';
 
 const passphrase = Buffer.from('correct horse battery staple');
 
-test('a text is signed with the passphrase, and nothing else passes for it', async () => {
+test('a text is signed with the passphrase, and no other text has that signature', async () => {
   const signature = await new ManifestKey(passphrase).sign('a manifest');
   const key = new ManifestKey(passphrase);
   expect(await key.signed('a manifest', signature)).toBe(true);
@@ -12,14 +12,14 @@ test('a text is signed with the passphrase, and nothing else passes for it', asy
   expect(await new ManifestKey(Buffer.from('another passphrase')).signed('a manifest', signature)).toBe(false);
 });
 
-test('parameters that scrypt does not take make no signature', async () => {
+test('parameters that scrypt refuses make no signature', async () => {
   const key = new ManifestKey(passphrase);
   const signature = await key.sign('a manifest');
   for (const N of [0, 3, 2 ** 20])
     expect(await key.signed('a manifest', { ...signature, scrypt: { ...signature.scrypt, N, r: 16 } })).toBe(false);
 });
 
-test('the next manifest has the parameters of the one before, so that one key is derived for all', async () => {
+test('the next manifest uses the same parameters, so that one key is derived for all', async () => {
   const before = await new ManifestKey(passphrase).sign('a manifest');
   const key = new ManifestKey(passphrase);
   expect(await key.signed('a manifest', before)).toBe(true);

@@ -73,7 +73,7 @@ async function takeSet(number: number, before: Manifest | undefined): Promise<Ma
   return written;
 }
 
-test('hundreds of small backups leave a few packs in the newest manifest; sets that are kept can be restored, and removal deletes what only older ones name', async () => {
+test('hundreds of small backups leave few packs in the newest manifest; kept sets can be restored, and removal deletes packs that only older sets name', async () => {
   let newest: Manifest | undefined;
   for (let number = 1; number <= backups; number += 1) newest = await takeSet(number, newest);
   expect(newest!.partitions[0]!.records!.length).toBeLessThan(20);

@@ -18,7 +18,7 @@ function afterBackups(sizes: Iterable<number>): { readonly packs: readonly numbe
 
 const total = (sizes: readonly number[]): number => sizes.reduce((sum, size) => sum + size, 0);
 
-test('the packs of any sequence of backups are as many as the data needs, and a few more', () => {
+test('any sequence of backups leaves only a few more packs than its data needs', () => {
   const size = fc.oneof(fc.integer({ min: 0, max: 2000 }), fc.integer({ min: 0, max: 2 * fullPackBytes }));
   fc.assert(
     fc.property(fc.array(size, { maxLength: 500 }), (sizes) => {

@@ -76,7 +76,7 @@ async function age(names: readonly string[], ms: number): Promise<void> {
   for (const name of names) await utimes(join(folder, name), then, then);
 }
 
-test('removes what only old sets name, and what no set names, once it is a day old', async () => {
+test('removes packs that only old sets name, and packs that no set names, once they are a day old', async () => {
   const old = await takeSet(1, 'old', 'shared');
   const kept = await takeSet(2, 'kept', 'shared');
   const interrupted = packObject(await packs.write(Buffer.from('of a backup that was interrupted')));
@@ -100,7 +100,7 @@ test('removes nothing while a kept set cannot be read', async () => {
   expect(await objects()).toEqual(before);
 });
 
-test('a pack is stored once, unless packs are not used again', async () => {
+test('a pack is stored once, unless packs are not reused', async () => {
   const content = Buffer.from('rows');
   const name = packObject(await packs.write(content));
   await packs.write(content);

@@ -42,14 +42,14 @@ test.each<[LeaseKind, LeaseKind, string | null]>([
   await withStoreLease(store, second, nothing);
 });
 
-test('the lease goes when the work fails, with its error', async () => {
+test('the lease is released if the work fails, and the error is reported', async () => {
   await expect(withStoreLease(store, 'backup', () => Promise.reject(new Error('the disk is full')))).rejects.toThrow(
     'the disk is full',
   );
   expect(await leases()).toEqual([]);
 });
 
-test('the lease of work that was killed counts for ten minutes', async () => {
+test('the lease of killed work is valid for ten minutes', async () => {
   const name = 'running/backup-killed';
   const put = async (age: number): Promise<void> => {
     await store.put(name, Buffer.from('backup'));
@@ -63,7 +63,7 @@ test('the lease of work that was killed counts for ten minutes', async () => {
   expect(await leases()).toEqual([]);
 });
 
-test('work whose lease was not renewed for five minutes gives up, also when it was renewed afterwards', async () => {
+test('work whose lease was not renewed for five minutes gives up, even if it was renewed afterwards', async () => {
   await withStoreLease(
     store,
     'backup',
@@ -80,7 +80,7 @@ test('work whose lease was not renewed for five minutes gives up, also when it w
   );
 });
 
-test('work goes on while its lease is renewed', async () => {
+test('work continues while its lease is renewed', async () => {
   await withStoreLease(
     store,
     'backup',

@@ -69,7 +69,7 @@ async function takeFiles(files: readonly string[], to: BackupStore = store, reus
   return read;
 }
 
-test('a backup of files that the store has asks for listings, and not for each file', async () => {
+test('a backup of files that the store has needs only listings, not a request for each file', async () => {
   const files = names(300);
   expect(await takeFiles(files)).toEqual(files);
   const asked = { find: 0, list: 0 };

@@ -36,7 +36,7 @@ const run = (
 ): Promise<boolean[]> =>
   runRound(tasks, { roundMs: 500, signal, observer, onFailure: (error) => failures.push(error) });
 
-test('a kind that always finds something does not keep the others from the next round', async () => {
+test('a kind that always has work does not keep the others from the next round', async () => {
   const [endless, scanning, brief] = [finding(Infinity), finding(Infinity, false), finding(2)];
   for (let rounds = 1; rounds <= 3; rounds += 1) {
     const before = endless.steps();
@@ -48,7 +48,7 @@ test('a kind that always finds something does not keep the others from the next 
   }
 });
 
-test('a round ends when it is told to', async () => {
+test('a round ends on request', async () => {
   const closing = new AbortController();
   const endless = finding(Infinity);
   const round = runRound([endless], { roundMs: 2 ** 30, signal: closing.signal, observer, onFailure: () => undefined });
@@ -56,7 +56,7 @@ test('a round ends when it is told to', async () => {
   expect(await round).toEqual([true]);
 });
 
-test('every step of garbage collection has its turn, whatever the ones before it find', async () => {
+test('every step of garbage collection has its turn, whatever the earlier ones find', async () => {
   const turns: string[] = [];
   const garbage = Object.fromEntries(
     ['finds', 'fails', 'comes last'].map((name) => [
@@ -75,7 +75,7 @@ test('every step of garbage collection has its turn, whatever the ones before it
   expect(turns).toEqual(['finds', 'fails', 'comes last']);
 });
 
-test('tasks whose steps do not end keep no other from a turn before there are as many as run at once', async () => {
+test('tasks whose steps do not end delay others only once as many run as may run at once', async () => {
   const closing = new AbortController();
   let end: () => void = () => undefined;
   const ending = new Promise<void>((resolve) => {
@@ -98,7 +98,7 @@ test('tasks whose steps do not end keep no other from a turn before there are as
   expect(await round).toEqual([...stuck, ...others].map(() => false));
 });
 
-test('what steps do is counted by kind, and for how long a kind has not come to an end', async () => {
+test('the work of steps is counted by kind, and so is the time for which a kind has not finished', async () => {
   const registry = new Registry();
   const metrics = new MaintenanceMetrics(registry);
   const value = async (name: string, kind: string): Promise<number> =>

@@ -35,7 +35,7 @@ test('docs/reference/metrics.md has a line for each metric, and no other', async
   expect(described.toSorted()).toEqual(given.toSorted());
 });
 
-describe('what the log tells', () => {
+describe('metrics of the log', () => {
   const seconds = 0.004;
   test.each<[keyof LogObserver, (log: LogObserver) => void, string, Sample['labels'], number]>([
     ['appended', (log) => log.appended(4), 'tablog_log_append_duration_seconds_sum', {}, seconds],
@@ -63,7 +63,7 @@ describe('what the log tells', () => {
   });
 });
 
-describe('what requests tell', () => {
+describe('metrics of requests', () => {
   const route = '/tables/:tableID';
   test.each([
     ['GET', route, 200, { method: 'GET', route, status: '200' }],
@@ -94,7 +94,7 @@ describe('what requests tell', () => {
     ]);
   });
 
-  test('requests that a limit refused are counted, from the start', async () => {
+  test('requests beyond a limit are counted, from the start', async () => {
     const { requests, scrape } = pick(new Metrics());
     requests.rateLimited('rows');
     const samples = await scrape();
@@ -102,7 +102,7 @@ describe('what requests tell', () => {
     expect([of('requests'), of('rows')]).toEqual([0, 1]);
   });
 
-  test('requests that a quota refused are counted, from the start', async () => {
+  test('requests beyond a quota are counted, from the start', async () => {
     const { requests, scrape } = pick(new Metrics());
     requests.refused({ type: 'limit_exceeded', message: settingRefusal('openUploads', 5, 5) });
     requests.refused({ type: 'payment_required', message: planRefusal('openUploads', 5, 5) });
@@ -112,7 +112,7 @@ describe('what requests tell', () => {
     expect([of('open_uploads'), of('tables')]).toEqual([2, 0]);
   });
 
-  test('requests under way are counted', async () => {
+  test('requests in flight are counted', async () => {
     const { requests, scrape } = pick(new Metrics());
     for (let n = 0; n < 3; n += 1) requests.began();
     requests.ended('GET', route, null, 1);
@@ -124,7 +124,7 @@ function pick(metrics: Metrics): { readonly requests: Metrics['requests']; reado
   return { requests: metrics.requests, scrape: () => scrape(metrics) };
 }
 
-describe('what the service is asked', () => {
+describe('metrics that are read from the service', () => {
   const onPostgres: LogStatus = {
     queuedEvents: 3,
     queuedBytes: 500,
@@ -173,7 +173,7 @@ describe('what the service is asked', () => {
     expect(Object.fromEntries(Object.keys(values).map((name) => [name, sumOf(samples, name)]))).toEqual(values);
   });
 
-  test('at each scrape, and by partition', async () => {
+  test('are read at each scrape, and by partition', async () => {
     const metrics = new Metrics();
     let status = onKafka;
     metrics.add((registry) => addStatusMetrics(registry, { log: { status: () => status }, askPostgres: answers }));
@@ -201,7 +201,7 @@ describe('what the service is asked', () => {
   });
 });
 
-describe('what teams use of a quota', () => {
+describe('the use of a quota', () => {
   const use = [{ quota: 'openUploads', allTeams: 70, largestTeam: 40 }] as const;
   const shown = async (ask: Parameters<typeof addQuotaMetrics>[1]): Promise<(number | undefined)[]> => {
     const metrics = new Metrics();
@@ -210,7 +210,7 @@ describe('what teams use of a quota', () => {
     return ['all', 'largest'].map((teams) => sumOf(samples, 'tablog_quota_used', { quota: 'open_uploads', teams }));
   };
 
-  test('is said of all together, and of the largest', async () =>
+  test('is shown for all teams together and for the largest', async () =>
     expect(await shown(() => Promise.resolve(use))).toEqual([70, 40]));
 
   test.each<[string, () => Promise<never>]>([
@@ -218,7 +218,7 @@ describe('what teams use of a quota', () => {
     ['hangs', () => new Promise(() => {})],
   ])('is not said while Postgres %s', async (_name, ask) => expect(await shown(ask)).toEqual([undefined, undefined]));
 
-  test('is asked once for scrapes that follow each other soon, and again after a failure', async () => {
+  test('is read once for scrapes in quick succession, and again after a failure', async () => {
     const metrics = new Metrics();
     let asked = 0;
     const ask = (): Promise<typeof use> => {

@@ -86,7 +86,7 @@ test.each<[string, readonly (readonly [at: number, events: number])[], number, n
   expect(progress).toMatchObject({ eventsLeft: 0, secondsLeft: 0 });
 });
 
-test('what another process does is read at each look, until it has ended', async () => {
+test('the progress of another process is read at each look, until it has ended', async () => {
   const states = [{ events: 10, ofEvents: 100 }, { events: 40, ofEvents: 110 }, null];
   const progress = new FillProgress();
   await progress.look();

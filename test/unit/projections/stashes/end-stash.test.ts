@@ -49,12 +49,12 @@ describe('a deletion', () => {
     expect(shown(when(after(...steps), deleteStash(), at(time)))).toBe(outcome);
   });
 
-  test('a deletion of a stash that never was says nothing', () => {
+  test('a deletion of an unknown stash changes nothing', () => {
     expect(shown(when(given(), deleteStash()))).toBe('ok');
   });
 });
 
-describe('that its time is over', () => {
+describe('the report that its time is over', () => {
   const over = `ok | stash stash@60 1 chunks 1 rows ended ${end}`;
 
   test.each<readonly [string, readonly Step[], Step, string]>([
@@ -75,7 +75,7 @@ describe('that its time is over', () => {
     expect(shown(when(after(...steps), request, at(time)))).toBe(outcome);
   });
 
-  test('the end of the time of a stash that never was says nothing', () => {
+  test('the end of the time of an unknown stash changes nothing', () => {
     expect(shown(when(given(), expireStash(60n)))).toBe('ok');
   });
 });
@@ -142,12 +142,12 @@ describe.each(imports)('an import that %s', (name, request) => {
     expect(decision).toBe(needsNone ? 'ok 100 | table 0 new schema | schema a:number' : never);
   });
 
-  test('knows no stash that never was', () => {
+  test('finds no stash that never existed', () => {
     const decision = shown(when(given(), request()));
     expect(decision).toBe(needsNone ? 'ok 100 | table 0 new schema | schema a:number' : never);
   });
 
-  test('knows no stash of another team', () => {
+  test('finds no stash of another team', () => {
     const state = given();
     const { data, ...carried } = chunk;
     if (data.type !== 'ChunkPutRequested') throw new Error('not a chunk');

@@ -59,7 +59,7 @@ describe('the order of chunks', () => {
     }
   });
 
-  test('is by code point from the first word on', () => {
+  test('is by code point unless all serials are integers', () => {
     const chunks = [
       ['10', blockOf(1)],
       ['9', blockOf(2)],
@@ -203,7 +203,7 @@ describe('the rows of a stash', () => {
     ],
   ])('the rows of a stash %s', check);
 
-  test('may be imported again and again, each time as rows of their own', () => {
+  test('can be imported repeatedly, each time as new rows', () => {
     const state = holding({ 1: block(one), 2: block(one, one) });
     const segments: unknown[] = [];
     for (const version of [100n, 101n, 102n]) {
@@ -256,7 +256,7 @@ describe('the rows of a stash', () => {
     if (outcome.status === 'applied') expect(outcome.result.rows).toEqual(rows);
   });
 
-  test('the rows of extents that keep IDs are ranges of their own', () => {
+  test('the rows of extents with retained IDs have ranges of their own', () => {
     const state = holding(
       { 1: block(one), 2: block(withId(blockRow(0))), 3: block(withId(blockRow(1))), 4: block(one) },
       { block: [one, one] },
@@ -333,7 +333,7 @@ describe('an import is refused, in the order of the guards:', () => {
   });
 });
 
-describe('what offends is named by chunk and row:', () => {
+describe('the message names an error by chunk and row:', () => {
   const bad = '{"a":"x"}';
   const misfit = (place: string): string =>
     `column_has_invalid_value: ${place}.a: "x" does not fit the column's type number`;
@@ -458,7 +458,7 @@ describe('what offends is named by chunk and row:', () => {
   ])('a row ID that offends is named: %s', check);
 });
 
-describe('the identities that rows of a stash come with', () => {
+describe('the row IDs in a stash', () => {
   const had: Given = { block: [one, one], tail: [one, one] };
   const chunks = { 1: block(one, withId(blockRow(1))), 2: block(withId(tailRow(0))), 3: block(one) };
 
@@ -485,7 +485,7 @@ describe('the identities that rows of a stash come with', () => {
     ],
   ])('row IDs that the rows of a stash have %s', check);
 
-  test('are kept once more by the next overwrite from the same stash', () => {
+  test('are kept again by the next overwrite from the same stash', () => {
     const state = holding(chunks, had);
     when(state, overwrite(stash));
     const at = { ...here, version: 101n };
@@ -494,7 +494,7 @@ describe('the identities that rows of a stash come with', () => {
     );
   });
 
-  test('are new where the first import gave them out', () => {
+  test('are new if the first import issued them', () => {
     const state = holding({ 1: block(one) });
     when(state, add(stash));
     const at = { ...here, version: 101n };
@@ -504,7 +504,7 @@ describe('the identities that rows of a stash come with', () => {
   });
 });
 
-test('nothing is imported of a stash that names very many different columns', () => {
+test('a stash with too many different columns is not imported', () => {
   const wide = (chunk: number): Rows =>
     block(`{${Array.from({ length: 1000 }, (_, at) => `"c${chunk} ${at}":1`).join()}}`);
   const chunks = Array.from({ length: 10 }, (_, chunk) => [String(chunk), wide(chunk)] as const);

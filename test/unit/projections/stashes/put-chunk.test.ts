@@ -121,7 +121,7 @@ describe('a chunk', () => {
     ],
   ])('a chunk %s', check);
 
-  test('counts the columns of each of its blocks, as long as it is there', () => {
+  test('counts with the columns of each of its blocks, as long as it exists', () => {
     const state = after(
       first,
       putChunk(body([0, '{"a":1,"b":1}'], [0, '{"a":1,"c":1,"d":1}']), '2'),
@@ -133,7 +133,7 @@ describe('a chunk', () => {
     expect(state.stashes.stash('team', 'stash')).toMatchObject({ profiledColumns: 2 });
   });
 
-  test('is in the stash of its team and its name only', () => {
+  test('is only in the stash of its team and its name', () => {
     const state = after(first);
     for (const { teamId, stashId } of [
       { teamId: 'another', stashId: 'stash' },
@@ -148,7 +148,7 @@ describe('a chunk', () => {
     expect(state.stashes.stash('team', 'stash')).toMatchObject({ created: 60n, chunks: 1, rows: 1 });
   });
 
-  test('that another took the place of is to be removed, unless nobody has stored it yet', () => {
+  test('that another one replaced is removed, unless it is not stored yet', () => {
     const stored = after(first);
     const next = given();
     const stash = stored.stashes.stash('team', 'stash')!;
@@ -228,7 +228,7 @@ describe('a stash has at most', () => {
     ['no more columns of headers', two, putChunk(cells('a,b,c'), '3', { profiledColumnsMax: 4 }), columns],
   ])('a stash has at most %s', check);
 
-  test('a refused chunk leaves the stash as it was', () => {
+  test('a refused chunk does not change the stash', () => {
     const state = after(...two);
     const before = state.stashes.stash('team', 'stash');
     expect(when(state, putChunk(block(one), '3', { chunksMax: 2 })).changes).toEqual([]);
@@ -236,7 +236,7 @@ describe('a stash has at most', () => {
     expect(state.stashes.chunk(before!.key, '3')).toBeNull();
   });
 
-  test('a refused chunk makes no stash', () => {
+  test('a refused chunk creates no stash', () => {
     const state = given();
     expect(when(state, putChunk(block(one), '1', { rowsMax: 0 })).changes).toEqual([]);
     expect(state.stashes.stash('team', 'stash')).toBeNull();
@@ -275,13 +275,13 @@ describe('after', () => {
     expect(shown(when(after(...before), next, at(time)))).toBe(outcome);
   });
 
-  test('its expiry was said, a chunk makes a new one', () => {
+  test('its expiry was recorded, a chunk makes a new stash', () => {
     const state = after(first);
     when(state, expireStash(60n), at(expired));
     expect(shown(when(state, next, at(expired)))).toBe(`ok | ${made(expired)}`);
   });
 
-  test('a new stash has none of the chunks of the other', () => {
+  test('a new stash has no chunks of the old one', () => {
     const state = after(first, putChunk(block(one), '2'), deleteStash(), putChunk(block(one), '2'));
     const { key, ...counts } = state.stashes.stash('team', 'stash')!;
     expect(counts).toMatchObject({ created: 63n, chunks: 1, rows: 1 });

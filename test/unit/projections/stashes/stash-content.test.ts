@@ -63,7 +63,7 @@ const withoutHeaderPlaces = (profile: Profile): unknown => ({
 });
 
 describe('the content of a stash', () => {
-  test('needs of a schema what the rows of all chunks together need', () => {
+  test('needs the schema that the rows of all chunks together need', () => {
     fc.assert(
       fc.property(anyChunks, (chunks) => {
         const builder = new StashContentBuilder(defaultColumnsMax);
@@ -84,7 +84,7 @@ describe('the content of a stash', () => {
     );
   });
 
-  test('tells of each block how its rows are read', () => {
+  test('contains for each block how its rows are read', () => {
     fc.assert(
       fc.property(fc.array(anyProfile, { maxLength: 6 }), anySchema, fc.nat(40), (profiles, schema, version) => {
         const builder = new StashContentBuilder(defaultColumnsMax);
@@ -102,14 +102,14 @@ describe('the content of a stash', () => {
     );
   });
 
-  test('keeps once what many chunks have in common', () => {
+  test('stores only once what many chunks have in common', () => {
     const builder = new StashContentBuilder(defaultColumnsMax);
     for (let at = 0; at < 5; at += 1)
       builder.add(String(at), blockOf(profileOfRows('{"a":1}', `{"a":${at},"b":"x"}`), at));
     expect(new Set(builder.build().segments.map(({ profile }) => profile.columns)).size).toBe(1);
   });
 
-  test('names each row by its chunk and its place in that', () => {
+  test('names each row by its chunk and its place in the chunk', () => {
     fc.assert(
       fc.property(fc.array(fc.array(fc.nat(4), { minLength: 1, maxLength: 3 }), { maxLength: 8 }), (chunks) => {
         const builder = new StashContentBuilder(defaultColumnsMax);
@@ -131,7 +131,7 @@ describe('the content of a stash', () => {
   });
 });
 
-test('only so many of very many different columns are looked at', () => {
+test('only a limited number of different columns is read', () => {
   const builder = new StashContentBuilder(defaultColumnsMax);
   const contentOf = (chunk: number): Profile =>
     profileOfRows(`{${Array.from({ length: 500 }, (_, at) => `"c${chunk * 500 + at}":1`).join()}}`);

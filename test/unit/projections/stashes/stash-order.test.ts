@@ -16,7 +16,7 @@ const byNumber = (a: string, b: string): number =>
   BigInt(a) < BigInt(b) ? -1 : BigInt(a) > BigInt(b) ? 1 : byText(a, b);
 
 describe('serials', () => {
-  test('that are integers are in the order of numbers, and equal ones by code point', () => {
+  test('that are all integers are in numeric order, and equal ones by code point', () => {
     fc.assert(
       fc.property(integer, integer, (a, b) => {
         expect(sign(compareSerials(a, b, true))).toBe(byNumber(a, b));
@@ -28,7 +28,7 @@ describe('serials', () => {
     );
   });
 
-  test('among which others are are in the order of code points', () => {
+  test('that are not all integers are in the order of code points', () => {
     fc.assert(
       fc.property(fc.oneof(serial, integer), serial, (a, b) => {
         expect(sign(compareSerials(a, b, false))).toBe(Buffer.compare(Buffer.from(a), Buffer.from(b)));
@@ -37,7 +37,7 @@ describe('serials', () => {
     );
   });
 
-  test('are integers when they are digits only', () => {
+  test('are integers if they have only digits', () => {
     fc.assert(
       fc.property(fc.oneof(serial, integer), (each) => {
         expect(numericOrderOf(each) !== null).toBe(/^[0-9]+$/.test(each));

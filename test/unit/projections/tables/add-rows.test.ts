@@ -124,18 +124,18 @@ describe('blocks', () => {
 
   const lost = 'request_validation_error: the body took longer than an hour to arrive; send it again';
 
-  test('are refused when one has not come', () => {
+  test('are refused if one has not arrived', () => {
     const request = add(body([0, one], [0, one]));
     expect(shown(when(given(), { ...request, before: request.before!.slice(0, 1) }))).toBe(lost);
   });
 
-  test("are refused when one is another team's", () => {
+  test('are refused if one belongs to another team', () => {
     const request = add(body([0, one], [0, one]));
     const [first, second] = request.before!;
     expect(shown(when(given(), { ...request, before: [first!, { ...second!, teamId: 'another' }] }))).toBe(lost);
   });
 
-  test('are taken in their order, whatever order they came in', () => {
+  test('are used in their order, in whatever order they arrived', () => {
     const state = given();
     const profile = add(block(one)).data;
     if (profile.type !== 'RowsAddRequested' || profile.rows.kind !== 'block') throw new Error('not a block');
@@ -348,7 +348,7 @@ describe('If-Match, limits and plans', () => {
     expect(changes).toEqual([]);
   });
 
-  test('the table remembers its longest row', () => {
+  test('the table records its longest row', () => {
     const state = given();
     when(state, add(block('{"b":"0123456789"}')));
     when(state, add(block(one)));

@@ -66,7 +66,7 @@ describe('added', () => {
     expect(shown(when(given({}), add(rows, asked)))).toBe(outcome),
   );
 
-  test('to a column of arrays: what is an array, and under updateSchema what can be wrapped', () => {
+  test('to a column of arrays: arrays fit, and under updateSchema values that can be wrapped', () => {
     const csv = 'a\n"[1, 2]"\n3\n';
     expect(shown(when(given({ schema: 'a:array<number>' }), add(cells(csv))))).toBe(
       'column_has_invalid_value: rows[1].a: "3" does not fit the column\'s type array<number>',
@@ -76,7 +76,7 @@ describe('added', () => {
     );
   });
 
-  test('to a column of JSON: nothing can be widened to take what is none', () => {
+  test('to a column of JSON: it cannot be widened for values that are no JSON', () => {
     const state = { schema: 'a:json' };
     const refused = 'column_has_invalid_value: rows[1].a: "x" does not fit the column\'s type json';
     for (const mode of ['abort', 'updateSchema'] as const) {
@@ -87,7 +87,7 @@ describe('added', () => {
     );
   });
 
-  test('an integer that no double holds is a mismatch with numbers, and a text elsewhere', () => {
+  test('an integer that no double holds does not fit numbers, and is text elsewhere', () => {
     const big = '9007199254740993';
     expect(shown(when(given({}), add(cells(`a\n${big}\n`))))).toBe(
       `column_has_invalid_value: rows[0].a: "${big}" does not fit the column's type number`,
@@ -126,7 +126,7 @@ describe('created', () => {
     expect(shown(when(given({}), create(rows, { columnsMax: 6 })))).toBe(outcome),
   );
 
-  test('what fits neither CSV nor JSON is refused in both together', () => {
+  test('a value that fits neither CSV nor JSON is refused in both', () => {
     const csv = cellBlock('a\nx\n').source;
     const json = body([0, '{"a":{}}']);
     const before = [

@@ -205,7 +205,7 @@ describe('apps and plans', () => {
     });
   });
 
-  test('a table of a team that nobody knows is a bug', () => {
+  test('a table of an unknown team is a bug', () => {
     const request = create(noRows);
     const data = { ...request.data, teamId: 'unknown' } as typeof request.data;
     expect(() => when(given(), { data })).toThrow('unknown team');

@@ -55,7 +55,7 @@ test.each<Case>([
   expect(shown(when(given(state), remove(row, asked)))).toBe(outcome);
 });
 
-test('a row that was deleted before moves nothing, and counts once', () => {
+test('deleting a deleted row changes nothing, and it counts once', () => {
   const state = given({ block: two });
   when(state, remove(blockRow(0)));
   const next = { ...here, version: 101n };
@@ -65,7 +65,7 @@ test('a row that was deleted before moves nothing, and counts once', () => {
   );
 });
 
-test('room that a deleted row leaves is free', () => {
+test('a deleted row makes room', () => {
   const state = given({ block: two, rowsMax: 2 });
   when(state, remove(blockRow(0)));
   expect(state.teams.team('team')!.rows).toBe(1);

@@ -50,7 +50,7 @@ test.each<readonly [name: string, state: Given, asked: Asked, outcome: string]>(
   expect(shown(when(given(state), removeTable(asked)))).toBe(outcome),
 );
 
-describe('behind the end of a table, in the same batch,', () => {
+describe('after the end of a table, in the same batch,', () => {
   const next = { ...here, version: 101n };
   test.each<readonly [name: string, request: Request, outcome: string]>([
     ['its rows are not patched', patch(blockRow(0), '{"a":5}'), noTable],
@@ -69,7 +69,7 @@ describe('behind the end of a table, in the same batch,', () => {
     expect(shown(when(state, request, next), next)).toBe(outcome);
   });
 
-  test('its plan is free', () => {
+  test('its part of the plan is free', () => {
     const state = given({ block: two, rowsMax: 2 });
     expect(shown(when(state, create(few('{"a":1}'))))).toMatch(/^payment_required: /);
     when(state, removeTable());
@@ -77,7 +77,7 @@ describe('behind the end of a table, in the same batch,', () => {
   });
 });
 
-test('a table may be made and deleted in one batch', () => {
+test('a table can be created and deleted in one batch', () => {
   const state = given();
   when(state, create(few('{"a":1}')));
   const { outcome, changes } = when(
@@ -95,7 +95,7 @@ test('a table may be made and deleted in one batch', () => {
   expect(state.teams.team('team')!.rows).toBe(0);
 });
 
-test('a deleted table is known to whoever fetches, and to nobody else', () => {
+test('a deleted table stays in the state to be stored, but requests do not find it', () => {
   const state = given({ block: two });
   when(state, removeTable());
   expect(state.tables.table('table')).toBeNull();

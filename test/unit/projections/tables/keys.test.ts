@@ -35,7 +35,7 @@ function keyed(rows: readonly string[], { free = [], ...others }: Given & { free
 const outcome = (state: States, request: Request, version = 100n): string =>
   shownOutcome(when(state, request, at(version)).outcome);
 
-describe('a row is refused whose key another row has', () => {
+describe('a row is refused if another row has its key', () => {
   test.each<[string, Given, readonly string[], Request, string]>([
     [
       'of another notation of the number',
@@ -115,7 +115,7 @@ describe('a row is accepted', () => {
   });
 });
 
-test('the type of a key column stays, also where the schema may be updated', () => {
+test('the type of a key column stays, also under updateSchema', () => {
   const state = keyed(['{"a":1}']);
   const message = 'column_has_invalid_value: rows[0].a: "x" does not fit the column\'s type number';
   expect(outcome(state, add(few('{"a":"x"}'), { mode: 'updateSchema' }))).toBe(message);
@@ -156,7 +156,7 @@ describe('a key', () => {
     expect(outcome(given(), request)).toBe(shown);
   });
 
-  test('can be removed, and its rows may be equal then', () => {
+  test('can be removed, and then rows may be equal', () => {
     const state = keyed(['{"a":1}']);
     expect(outcome(state, patchTable({ key: null }), 100n)).toBe('ok 100');
     expect(outcome(state, add(few('{"a":1}')), 101n)).toBe('ok 101');
@@ -164,7 +164,7 @@ describe('a key', () => {
     expect(state.tables.keys.endedKeys).toEqual([{ tableId: 'table', since: 10n }]);
   });
 
-  test('stays when an overwrite brings no schema, and holds for the new rows alone', () => {
+  test('stays if an overwrite brings no schema, and then applies to the new rows alone', () => {
     const state = keyed(['{"a":1}']);
     expect(outcome(state, overwrite(few('{"a":1}')), 100n)).toBe('ok 100');
     expect(state.tables.table('table')).toMatchObject({ keyColumns: '["a"]', keySince: 100n });
@@ -172,7 +172,7 @@ describe('a key', () => {
     expect(outcome(state, overwrite(few('{"a":1}', '{"a":1}')), 102n)).toMatch(/^key_not_unique/);
   });
 
-  test('goes with the schema that an overwrite replaces', () => {
+  test('is removed with the schema that an overwrite replaces', () => {
     const state = keyed(['{"a":1}']);
     expect(outcome(state, overwrite(few('{"a":1}', '{"a":1}'), { schema: 'a:number' }), 100n)).toBe('ok 100');
     expect(state.tables.table('table')).toMatchObject({ keyColumns: null, keySince: null });
@@ -185,7 +185,7 @@ describe('a key', () => {
   });
 });
 
-test('one look-up finds the keys of all operations of a batch, also if they patch a row repeatedly', async () => {
+test('one look-up finds the keys of all operations of a batch, even if they patch a row repeatedly', async () => {
   const state = keyed(['{"a":1,"b":"x"}', '{"a":2,"b":"x"}'], { key: ['a', 'b'] });
   const batch = batchOf([
     ['patch', tailRow(0), '{"a":5}'],

@@ -58,7 +58,7 @@ describe('the versions of a partition', () => {
     expect(versionsAt(given, offset, before)).toEqual(after);
   });
 
-  test('rise, and each is given once or lies in a gap', () => {
+  test('rise, and each is issued once or lies in a gap', () => {
     fc.assert(
       fc.property(fc.array(fc.option(fc.nat(2000)), { maxLength: 60 }), (bases) => {
         let versions = begin;
@@ -99,7 +99,7 @@ describe('the versions of a partition', () => {
   const instant = fc.integer({ min: begins, max: Date.UTC(2160, 0, 1) });
   const known = fc.bigInt(0n, 2n ** 52n);
 
-  test('are others when the same backup is resumed again, a second to nine hours later', () => {
+  test('are different if the same backup is resumed again, a second to nine hours later', () => {
     fc.assert(
       fc.property(known, instant, fc.integer({ min: 1, max: 9 * hour }), (version, now, laterBy) => {
         const difference = resumedBase(version, now + laterBy * 1000) - resumedBase(version, now);
@@ -110,7 +110,7 @@ describe('the versions of a partition', () => {
     );
   });
 
-  test('rise whenever it is, and stay below 2^53', () => {
+  test('rise at any time, and stay below 2^53', () => {
     fc.assert(
       fc.property(instant, instant, fc.nat(2 ** 30), (first, second, events) => {
         const version = resumedBase(0n, first) + BigInt(events);

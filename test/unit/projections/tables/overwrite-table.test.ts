@@ -209,14 +209,14 @@ describe('row IDs', () => {
     expect(shown(when(given({ block: two, tail: two }), overwrite(rows)))).toBe(outcome);
   });
 
-  test('row IDs of deleted rows are kept, and added rows pay no attention to IDs', () => {
+  test('row IDs of deleted rows are kept, and added rows ignore IDs', () => {
     const state = given({ block: two });
     when(state, remove(blockRow(0)));
     expect(shown(when(state, overwrite(few(withId(blockRow(0))))))).toContain('retains');
     expect(shown(when(given(), add(few(withId(blockRow(9))))))).toContain('extent 100 1 by 10 plain | rows');
   });
 
-  test('name the row from then on; its place has none, and other IDs of before are gone', () => {
+  test('name the row from then on; its place has none, and other earlier IDs are gone', () => {
     const state = given({ block: two });
     when(state, overwrite(few(withId(blockRow(1)), '{"a":9}')));
     const place = (index: number): RowAddress => ({ version: 100n, ordinal: 0, index });
@@ -228,7 +228,7 @@ describe('row IDs', () => {
     expect(shown(when(state, remove(blockRow(1)), next), next)).toContain('row 100[0] deleted');
   });
 
-  test('are kept once more, whether they were kept before or given since; that of a place that nobody was given is not', () => {
+  test('are kept again, whether they were kept before or issued since; the ID of a place that no row was given is not', () => {
     const state = given({ block: two });
     when(state, overwrite(few(withId(blockRow(1)), '{"a":9}')));
     const place = (index: number): RowAddress => ({ version: 100n, ordinal: 0, index });

@@ -93,7 +93,7 @@ describe('a patch is refused', () => {
     ],
   ])('a patch is refused %s', check);
 
-  test.each([20n, 21n, 50n])('not for the version %d', (ifMatch) => {
+  test.each([20n, 21n, 50n])('a patch is accepted with the version %d in If-Match', (ifMatch) => {
     expect(when(given({ block: ['{}'] }), patch(blockRow(0), '{"a":1}', { ifMatch })).outcome.status).toBe('applied');
   });
 });
@@ -130,14 +130,14 @@ describe('a patch that may update the schema', () => {
     );
   });
 
-  test('leaves a row that it does not change the ETag of the last widening', () => {
+  test('does not change the ETag of a row that it does not change after the last widening', () => {
     const state = given({ schema: 'a:number', widened: 40n, block: ['{"a":1}'] });
     expect(shown(when(state, patch(blockRow(0), '{"c":null}', { mode: 'updateSchema' })))).toBe(
       'ok 40 | table 1 new schema | schema a:number c:string',
     );
   });
 
-  test('gives the row the ETag of the widening, also when the row itself stays', () => {
+  test('gives the row the ETag of the widening, even if the row does not change', () => {
     const state = given({ schema: 'a:date', block: ['{"a":"2024-02-29"}', '{}'] });
     expect(shown(when(state, patch(blockRow(1), '{"a":"2024-02-29T10:00:00Z"}', { mode: 'updateSchema' })))).toContain(
       'ok 100 | table 2 new schema widened',
@@ -180,7 +180,7 @@ describe('the row that is patched', () => {
     expect(shown(decision)).toBe(outcome);
   });
 
-  test('may be patched again, by what it is now', () => {
+  test('can be patched again, based on its present content', () => {
     const state = given({ block: ['{"a":1}'] });
     when(state, patch(blockRow(0), '{"b":"x"}'));
     const next = { ...here, version: 101n };
@@ -201,7 +201,7 @@ describe('the row that is patched', () => {
     );
   });
 
-  test('may have been added by the event before', () => {
+  test('may have been added by the previous event', () => {
     const state = given();
     when(state, add(few('{"a":1}')));
     const next = { ...here, version: 101n };
@@ -216,23 +216,23 @@ describe('the row that is patched', () => {
     ['has another version', { ...blockRow(0), version: 21n }],
     ['has another ordinal', { ...blockRow(0), ordinal: 1 }],
     ['has an index that its extent never had', blockRow(1)],
-  ])('is not there if it %s', (_name, row) => {
+  ])('is not found if it %s', (_name, row) => {
     expect(shown(when(given({ block: ['{}'] }), patch(row, '{"a":1}')))).toBe(missing);
   });
 
-  test('is not there once it is deleted, whatever is known of it', () => {
+  test('is not found once it is deleted, whatever the state has of it', () => {
     const state = given({ block: ['{}'] });
     when(state, remove(blockRow(0)));
     expect(shown(when(state, patch(blockRow(0), '{"a":1}', { ifMatch: 0n })))).toBe(missing);
   });
 
-  test('is not there in another generation', () => {
+  test('is not found in another generation', () => {
     const state = given({ block: ['{}'] });
     state.tables.put({ ...state.tables.table('table')!, generation: 60n });
     expect(shown(when(state, patch(blockRow(0), '{"a":1}')))).toBe(missing);
   });
 
-  test('counts for the longest row of its table', () => {
+  test('counts as the longest row of its table', () => {
     const state = given({ block: ['{}'] });
     when(state, patch(blockRow(0), '{"b":"0123456789"}'));
     expect(state.tables.table('table')!.rowBytesMax).toBe('{"b":"0123456789"}'.length);

@@ -98,7 +98,7 @@ test.each<readonly [name: string, state: Given, asked: AskedPatch, outcome: stri
   expect(shown(when(given(state), patchTable(asked)))).toBe(outcome),
 );
 
-test('display names come and go, and each time move the version', () => {
+test('display names are set and removed, and each change raises the version', () => {
   const state = given();
   const next = { ...here, version: 101n };
   const last = { ...here, version: 102n };
@@ -143,7 +143,7 @@ test('display names come and go, and each time move the version', () => {
   ).toBe('ok 101');
 });
 
-test('rows read as before: those that were there are not converted, and those that come begin a tail of their own', () => {
+test('rows read as before: existing rows are not converted, and new rows begin a tail of their own', () => {
   const state = given({ tail: ['{"a":1}'] });
   when(state, patchTable({ columns: [['a', 'Alpha']] }));
   const next = { ...here, version: 101n };
@@ -304,7 +304,7 @@ test('a change of types lists the cleared cells, or reports that the rows were n
   expect(resultOf({ change: [{ id: 'a', type: 'string' }] })).toEqual({});
 });
 
-test('a column has a hundred types at most', () => {
+test('a column has at most a hundred types', () => {
   const types = Array.from({ length: 100 }, (_, at) => `${at + 10}:${at % 2 === 0 ? 'number' : 'string'}`).join('<');
   const state = given({ schema: `a:${types}` });
   expect(shown(when(state, patchTable({ changes: { change: [{ id: 'a', type: 'json' }] } })))).toBe(
@@ -312,7 +312,7 @@ test('a column has a hundred types at most', () => {
   );
 });
 
-test('a patch of a row reads it without removed columns, and a column that came again is empty', () => {
+test('a patch reads a row without removed columns, and a column that was added again is empty', () => {
   const state = given({ block: ['{"a":1,"b":"x"}'], tail: ['{"a":2,"b":"y"}'] });
   const at = (version: bigint): LogPlace => ({ ...here, version });
   when(state, patchTable({ changes: { remove: ['b'] } }));

@@ -35,7 +35,7 @@ function inOrder<Ask extends object>(wrongs: readonly Wrong<Ask>[], request: (as
     return shown(when(given(state), request(ask)));
   };
 
-  test('nothing is wrong', () => expect(answer()).toMatch(/^ok /));
+  test('a request without a mistake is applied', () => expect(answer()).toMatch(/^ok /));
   test.each(wrongs)('a request is refused if $what', (wrong) => expect(answer(wrong)).toBe(wrong.refusal));
 
   const pairs = wrongs.flatMap((first, at) => wrongs.slice(at + 1).map((second) => ({ first, second })));
@@ -77,7 +77,7 @@ describe('rows are not added:', () => {
     add(isLate ? body([3_600_001, rows]) : block(rows), asked),
   );
 
-  test("another team's table is as unknown as one that never was", () => {
+  test('a table of another team is as unknown as a missing one', () => {
     expect(shown(when(given({ owner: 'another' }), add(block('{"a":1}'))))).toBe(noTable);
   });
 
@@ -167,7 +167,7 @@ describe('a row is not deleted:', () => {
   inOrder(wrongs, (asked) => remove(blockRow(0), asked));
 });
 
-describe('rows that no table takes are judged by the schema first:', () => {
+describe('rows that no table accepts are checked by the schema first:', () => {
   type RowsRequest = EventOf<'TableCreateRequested' | 'RowsAddRequested' | 'RowPatchRequested'>;
   const schema = schemaOf([{ id: 'a', type: 'number' }], 1n);
   const judge = ({ data }: Request, isNew: boolean): string => {

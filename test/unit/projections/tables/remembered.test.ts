@@ -12,8 +12,8 @@ const one = '{"a":1}';
 const remember = ({ tables }: States, before: RememberedTables | null = null): RememberedTables =>
   models.tables.remember!(before, tables)!;
 
-describe('of tables is remembered', () => {
-  test('each table with its schema', () => {
+describe('the remembered state of tables', () => {
+  test('has each table with its schema', () => {
     const state = given({ schema: 'a:number' });
     when(state, add(few(one)));
     expect(remember(state).table('table')).toMatchObject({
@@ -23,7 +23,7 @@ describe('of tables is remembered', () => {
     expect(remember(state).table('unknown')).toBeNull();
   });
 
-  test('each extent, by key and by what it brought', () => {
+  test('has each extent, by key and by the rows that it brought', () => {
     const remembered = remember(given({ block: [one, one], tail: [one] }));
     expect(remembered.extentOf('table', blockRow(1))).toMatchObject({ version: 20n, rows: 2 });
     expect(remembered.extentOf('table', tailRow(0))).toMatchObject({ version: 30n });
@@ -33,7 +33,7 @@ describe('of tables is remembered', () => {
     expect(remembered.extent(99n)).toBeNull();
   });
 
-  test('what earlier batches knew, replaced by what is newer', () => {
+  test('has the state of earlier batches, replaced by newer state', () => {
     const state = given({ block: [one] });
     const first = remember(state);
     when(state, add(block(one)));
@@ -43,7 +43,7 @@ describe('of tables is remembered', () => {
     expect(second.extentOf('table', { version: 100n, ordinal: 0 })).not.toBeNull();
   });
 
-  test('the rows that were patched or deleted last, unless they are long', () => {
+  test('has the most recently patched or deleted rows, unless they are long', () => {
     const state = given({ block: [one, one, one] });
     when(state, patch(blockRow(0), '{"a":2}'));
     when(state, remove(blockRow(1)));
@@ -58,7 +58,7 @@ describe('of tables is remembered', () => {
     expect(second.row(1n, 1)).not.toBeNull();
   });
 
-  test('a thousand patched rows at least, whatever was patched before them', () => {
+  test('has at least a thousand patched rows, whatever was patched before', () => {
     const extent = given({ block: [one] }).tables.extent(1n);
     /**
      * Patches `rows` rows in one batch: those with the indexes from `first` on get the body `body`. Returns what is
@@ -81,11 +81,11 @@ describe('of tables is remembered', () => {
     expect(third.row(1n, 1000)).not.toBeNull();
   });
 
-  describe('which rows have no change', () => {
+  describe('the rows that have no change', () => {
     const mayHaveChange = (remembered: RememberedTables, extent: bigint): boolean[] =>
       [0, 1, 2].map((index) => remembered.mayHaveChange(extent, index));
 
-    test('rows of an extent without changes have none, but those that were patched or deleted since', () => {
+    test('are the rows of an extent without changes, except those that were patched or deleted since', () => {
       const state = given({ block: [one, one, one] });
       when(state, add(few(one)));
       const remembered = remember(state);
@@ -99,14 +99,14 @@ describe('of tables is remembered', () => {
       expect(mayHaveChange(remembered, 1n)).toEqual([true, false, true]);
     });
 
-    test('none of an extent that had changes before, or that is unknown', () => {
+    test('are none of an extent that had changes before, or that is unknown', () => {
       const state = given({ block: [one, one, one] });
       when(state, patch(blockRow(0), '{"a":2}'));
       expect(mayHaveChange(remember(state), 1n)).toEqual([true, true, true]);
       expect(mayHaveChange(remember(given()), 1n)).toEqual([true, true, true]);
     });
 
-    test('none that an extent got after its first change, and none of an extent that is too large to remember', () => {
+    test('are none that an extent got after its first change, and none of an extent that is too large to remember', () => {
       const extent = given({ block: [one] }).tables.extent(1n);
       const changed = new ChangedRows();
       changed.begin({ ...extent, key: 1n, rows: 8 });
@@ -123,7 +123,7 @@ describe('of tables is remembered', () => {
       expect([changed.mayHave(1n, 6), changed.mayHave(1n, 7), changed.mayHave(1n, 8)]).toEqual([false, true, true]);
     });
 
-    test('extents that were begun first are forgotten for later ones', () => {
+    test('are dropped for the oldest extents first', () => {
       const extent = given({ block: [one] }).tables.extent(1n);
       const changed = new ChangedRows(3);
       const known = (): boolean[] => [1n, 2n, 3n].map((key) => !changed.mayHave(key, 0));
@@ -137,7 +137,7 @@ describe('of tables is remembered', () => {
     });
   });
 
-  describe('of rows that are looked up ahead', () => {
+  describe('rows that are looked up ahead', () => {
     const two = '{"a":2}';
     const known = (): RememberedTables => {
       const state = given({ block: [one, one, one] });
@@ -175,7 +175,7 @@ describe('of tables is remembered', () => {
       return asked;
     };
 
-    test('rows of known extents are looked up ahead', async () => {
+    test('are rows of known extents', async () => {
       const remembered = known();
       expect(await lookAhead(remembered, blockRow(1))).toBe(1);
       expect(remembered.row(1n, 1)).toMatchObject({ body: one, version: 20n });
@@ -186,15 +186,15 @@ describe('of tables is remembered', () => {
       ['an unknown table', blockRow(0), 'unknown'],
       ['an unknown extent', { ...blockRow(0), ordinal: 1 }, 'table'],
       ['an index that the extent does not have', blockRow(3), 'table'],
-    ])('none of %s', async (_, row, tableId) => {
+    ])('are no rows of %s', async (_, row, tableId) => {
       expect(await lookAhead(known(), row, undefined, tableId)).toBe(0);
     });
 
-    test('none of a table with long rows, which would take much memory', async () => {
+    test('are no rows of a table with long rows, which would take much memory', async () => {
       expect(await lookAhead(patch0(`{"b":"${'x'.repeat(2000)}"}`, known()), blockRow(1))).toBe(0);
     });
 
-    test('no old body of a row that was patched before, meanwhile, or since', async () => {
+    test('never have an old body of a row that was patched before, meanwhile, or since', async () => {
       const before = patch0(two, known());
       expect([await lookAhead(before, blockRow(0)), before.row(1n, 0)?.body]).toEqual([0, two]);
       const meanwhile = known();
@@ -205,7 +205,7 @@ describe('of tables is remembered', () => {
       expect(patch0(two, since).row(1n, 0)?.body).toBe(two);
     });
 
-    test('none whose patch has been forgotten again', async () => {
+    test('are no rows whose patch has been forgotten again', async () => {
       const extent = given({ block: [one] }).tables.extent(1n);
       const patchMany = (rows: number, remembered: RememberedTables): void => {
         const state = openStates();
@@ -227,7 +227,7 @@ describe('of tables is remembered', () => {
       expect(await lookAhead(meanwhile, blockRow(0))).toBe(1);
     });
 
-    test('nothing any more once too many of them were not patched', async () => {
+    test('are none any more once too many of them were not patched', async () => {
       const state = given({ block: Array.from({ length: 3002 }, () => one) });
       when(state, add(few(one)));
       const remembered = remember(state);
@@ -238,7 +238,7 @@ describe('of tables is remembered', () => {
     });
   });
 
-  test('nothing any more once it would be too many extents; of a batch with too many, nothing can be', () => {
+  test('forgets all extents once there are too many, and remembers nothing of a batch with too many', () => {
     const state = given({ block: [one] });
     const extent = state.tables.extent(1n);
     const putExtents = (end: bigint): void => {
@@ -257,7 +257,7 @@ describe('of tables is remembered', () => {
     expect(models.tables.remember!(few, state.tables)).toBeNull();
   });
 
-  test('nothing any more once it was too many tables', () => {
+  test('forgets all tables once there are too many', () => {
     const state = given();
     const table = state.tables.table('table')!;
     const schema = state.tables.schema(table);
@@ -271,7 +271,7 @@ describe('of tables is remembered', () => {
   });
 });
 
-test('teams are remembered as they are now, and no more once they were too many', () => {
+test('teams are remembered in their present state, and all are forgotten once there are too many', () => {
   const state = given();
   const team = state.teams.team('team')!;
   const first = models.teams.remember!(null, state.teams)!;

@@ -13,7 +13,7 @@ const schema = schemaOf(
   1n,
 );
 
-test('rows are lines under the columns of the schema, after their IDs', () => {
+test('each row is a line: its ID, and its cells in the order of the schema', () => {
   const rows = new RowsCsv(writtenColumns(schema));
   rows.add(rowIdPrefix(7n, 1), 2, String.raw`{"json":"x","name":"A, \"B\"\n"}`);
   rows.addRetained('AAAAAAAAAAEAAAAAAAAAAA', '{"tags":["a",1.50],"gone":1}');
@@ -23,7 +23,7 @@ test('rows are lines under the columns of the schema, after their IDs', () => {
   );
 });
 
-test.each([0, 1, 63, 64, 65, 200])('%i rows are as many lines', (count) => {
+test.each([0, 1, 63, 64, 65, 200])('%i rows make as many lines', (count) => {
   const rows = new RowsCsv(writtenColumns(schema));
   for (let index = 0; index < count; index += 1) rows.add(rowIdPrefix(7n, 1), index, `{"name":"${index}"}`);
   const { data } = Papa.parse<Record<string, string>>(rows.page().toString().trimEnd(), { header: true });

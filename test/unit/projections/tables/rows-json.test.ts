@@ -8,7 +8,7 @@ const someRow = fc.dictionary(
   fc.string({ unit: 'grapheme', maxLength: 200 }),
 );
 
-test('rows are the JSON that their IDs and bodies make, however little room was asked for', () => {
+test('rows are the JSON of their IDs and bodies, however little memory was reserved', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.nat(2 ** 31 - 1), someRow), { maxLength: 30 }),

@@ -216,7 +216,7 @@ describe('a batch', () => {
         ['upsert', '{"a":3}'],
         ['add', '{"a":3}'],
       ],
-      `key_not_unique: operations[1]: rows[0]: row ${'AAAAAAAAAB4AAAAAAAAAAg'} has the same key, "a" = 3`,
+      'key_not_unique: operations[1].row: row AAAAAAAAAB4AAAAAAAAAAg has the same key, "a" = 3',
       before,
       '',
     ],

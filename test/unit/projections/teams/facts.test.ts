@@ -149,16 +149,16 @@ describe('a fact', () => {
 });
 
 describe('facts in a row', () => {
-  test('a suspension ends', () => {
+  test('end a suspension', () => {
     expect(changes({ type: 'TeamSuspended', teamId }, { type: 'TeamResumed', teamId }).at(-1)).toEqual(team);
   });
 
-  test('a plan without a limit takes the limit away', () => {
+  test('remove a limit by a plan without it', () => {
     const plan = (rowsMax: number | null): EventData => ({ type: 'TeamPlanSet', teamId, rowsMax });
     expect(changes(plan(3), plan(null)).at(-1)).toEqual(team);
   });
 
-  test('a token that was revoked does not come back', () => {
+  test('never bring back a revoked token', () => {
     expect(changes(created, { type: 'TokenRevoked', teamId, tokenId: 'new' }, created)).toMatchObject([
       { id: 'new', revoked: false },
       { id: 'new', revoked: true },
@@ -176,7 +176,7 @@ describe('a block', () => {
     profile: emptyProfile,
   } as const;
 
-  test('waits for its body, with the segment it was written to and the time when it came', () => {
+  test('waits for its body, with its segment and the time of its arrival', () => {
     expect(when(given(), { data }).changes).toEqual([
       {
         kind: 'bodyBlock',
@@ -190,7 +190,7 @@ describe('a block', () => {
   });
 });
 
-test('a refusal that was found before the append is the outcome', () => {
+test('a refusal from before the append is the outcome', () => {
   const refusal = { type: 'table_not_found', message: 'there is no such table' } as const;
   expect(when(given(), { data: { type: 'RequestRefused', teamId, refusal } })).toEqual({
     outcome: { status: 'refused', refusal },
@@ -198,7 +198,7 @@ test('a refusal that was found before the append is the outcome', () => {
   });
 });
 
-test('an event that this version does not know is never passed over', () => {
+test('an event that this version does not know is never skipped', () => {
   const data = { type: 'RowsForgotten', teamId } as unknown as EventData;
   expect(() => when(given(), { data })).toThrow('an event of the unknown type RowsForgotten');
 });

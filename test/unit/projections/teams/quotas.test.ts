@@ -63,7 +63,7 @@ const chunk = (stashId = 'stash', asked: AskedChunk = {}, rows: Rows = block(one
 const upload = (uploadId: string, limits: { openMax?: number; openBytesMax?: number } = {}): Request =>
   createUpload({ uploadId, limits });
 
-describe('what a setting allows is all that there can be, unless a plan says otherwise', () => {
+describe('a setting limits what a team may have, unless its plan has another limit', () => {
   type Case = readonly [
     name: string,
     used: Partial<Usage>,
@@ -119,7 +119,7 @@ describe('what a setting allows is all that there can be, unless a plan says oth
     ).toEqual(refused);
   });
 
-  test('bytes of open uploads, each of which counts with what may arrive', () => {
+  test('bytes of open uploads, each of which counts with its maximum size', () => {
     const limited = upload('u', { openBytesMax: 25 });
     const refused =
       'limit_exceeded: the team has 20 bytes of open uploads and may have at most 25: complete them, or wait until they expire';
@@ -138,7 +138,7 @@ describe('what a setting allows is all that there can be, unless a plan says oth
   });
 });
 
-describe('an event from before a quota is decided as then, though it counts:', () => {
+describe('an event from before a quota is decided without it, but counts:', () => {
   test.each<readonly [string, Partial<Usage>, Request, used: Partial<Usage>]>([
     ['a table', { tables: 1e6 }, table(), { tables: 1e6 + 1 }],
     ['a stash', { stashes: 1e6 }, chunk(), { stashes: 1e6 + 1 }],
@@ -147,7 +147,7 @@ describe('an event from before a quota is decided as then, though it counts:', (
     expect(after({ team }, request)).toEqual({ outcome: 'ok', used }),
   );
 
-  test('an event from before there was a quota on bodies is decided as then, and a body that nothing opened does not count', () => {
+  test('an event from before the quota on bodies is decided without it, and a body that nothing opened does not count', () => {
     expect(after({ owner: 'team' }, add(large))).toEqual({ outcome: 'ok', used: { rows: 2 } });
   });
 });

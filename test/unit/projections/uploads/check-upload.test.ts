@@ -50,7 +50,7 @@ describe('an upload that was not completed', () => {
     ['is removed once', [[end, 'unclaimed']], [end + 1, 'unclaimed'], 'ok'],
   ])('an upload that was not completed %s', check);
 
-  test('is open until somebody looks, whether its time is over or not', () => {
+  test('is open until somebody checks, whether its time is over or not', () => {
     const state = after([end - 1, 'unclaimed']);
     expect(state.teams.team('team')).toMatchObject({ openUploads: 1 });
     expect(run(state, [end, 'completed'])).toBe('upload_not_found: the upload has expired');
@@ -59,7 +59,7 @@ describe('an upload that was not completed', () => {
     expect(state.teams.team('team')).toMatchObject({ openUploads: 0 });
   });
 
-  test('needs no look at rows', () => {
+  test('needs no look-up of rows', () => {
     expect(shown(when(after(), checkUpload(), { ...here, time: end }))).toBe(removed(end));
   });
 });
@@ -109,7 +109,7 @@ describe('a file', () => {
     ],
   ])('a file %s', check);
 
-  test('that was refused has no bytes to give back', () => {
+  test('that was refused frees no bytes', () => {
     const state = given({ uploadBytes: 7, uploadBytesMax: 8 });
     for (const request of [createUpload(), completeUpload(), checkUpload()])
       when(state, request, { ...here, time: begin + 1 });
@@ -118,30 +118,30 @@ describe('a file', () => {
     expect(state.teams.team('team')).toMatchObject({ uploadBytes: 7, openUploads: 0 });
   });
 
-  test('is completed no more once it was removed', () => {
+  test('cannot be completed again once it was removed', () => {
     expect(run(after(completed, [over, 'unclaimed']), [over, 'completed'])).toBe(
       'upload_not_found: there is no such upload',
     );
   });
 
-  test('whose rows were not looked at is a bug, never an answer', () => {
+  test('whose rows were not looked up is a bug, never an answer', () => {
     expect(() => when(after(completed), checkUpload())).toThrow(
       'the claims on the file of upload upload were not loaded',
     );
   });
 });
 
-describe('a look', () => {
+describe('a check', () => {
   test.each([
-    ['at an unknown upload', { uploadId: 'unknown' }],
-    ["by another team's", { teamId: 'another' }],
-  ])('%s says nothing', (_name, of) => {
+    ['an unknown upload', { uploadId: 'unknown' }],
+    ['an upload of another team', { teamId: 'another' }],
+  ])('changes nothing for %s', (_name, of) => {
     const state = after([begin, 'completed']);
     state.uploads.putClaim('upload', false);
     expect(shown(when(state, checkUpload(of), { ...here, time: end + life }))).toBe('ok');
   });
 
-  test("by another team's says nothing of one that was not completed", () => {
+  test('by another team changes no upload that was not completed', () => {
     expect(shown(when(after(), checkUpload({ teamId: 'another' }), { ...here, time: end }))).toBe('ok');
   });
 });

@@ -137,7 +137,7 @@ describe('completed again', () => {
     ],
   ])('an upload that is completed again %s', check);
 
-  test('it has the answer of the first time', () => {
+  test('gets the first answer', () => {
     const state = afterSteps({});
     const { outcome } = when(state, completeUpload());
     expect(outcome).toMatchObject({ status: 'applied', result: { upload: { id: 'upload', file: 'file-1' } } });
@@ -147,7 +147,7 @@ describe('completed again', () => {
   });
 });
 
-describe('a completion is refused, with all that is wrong from here on,', () => {
+describe('a completion is refused, by all of the following reasons that apply,', () => {
   const large = completeUpload({ size: 11 });
   const wrong: Given = { uploadBytes: 5, uploadBytesMax: 8 };
   const suspension: UploadStep = [begin, suspend];
@@ -191,7 +191,7 @@ describe('a completion is refused, with all that is wrong from here on,', () => 
     ],
   ])('a completion is refused %s', check);
 
-  test('a refused completion leaves what the plan has left', () => {
+  test('a refused completion uses nothing of the plan', () => {
     const state = afterSteps({ uploadBytes: 5, uploadBytesMax: 8 }, first);
     expect(state.teams.team('team')).toMatchObject({ uploadBytes: 5 });
     when(state, createUpload({ uploadId: 'next' }));
@@ -200,7 +200,7 @@ describe('a completion is refused, with all that is wrong from here on,', () => 
     );
   });
 
-  test('by a suspension, and leaves it to be completed later', () => {
+  test('by a suspension, and can be completed later', () => {
     const state = afterSteps({}, [begin, suspend]);
     expect(when(state, completeUpload()).changes).toEqual([]);
     expect(state.uploads.upload('upload')).toMatchObject({ file: null, removedAt: null });

@@ -41,7 +41,7 @@ describe('an upload', () => {
     expect(shown(when(given(state), request))).toBe(outcome);
   });
 
-  test('keeps what its event says, and the time of the log', () => {
+  test('has the fields of its event, and the time of the log', () => {
     const state = given();
     const { outcome } = when(state, createUpload({ limits: { sizeMax: 7, lifeMs: 30, unclaimedLifeMs: 40 } }));
     const described = {
@@ -65,7 +65,7 @@ describe('an upload', () => {
     });
   });
 
-  test('counts as open, for others behind it, and without a limit in its event has none', () => {
+  test('counts as open for later ones, and has no limit if its event has none', () => {
     const state = given({ openUploads: 4 });
     when(state, createUpload({ uploadId: 'fifth' }));
     expect(shown(when(state, createUpload()))).toBe(tooMany(5));
@@ -77,7 +77,7 @@ describe('an upload', () => {
     expect(shown(when(state, { data: { ...data, limits } }))).toBe(`${created} | team 0 6 open`);
   });
 
-  test('that was refused is none', () => {
+  test('that was refused does not exist', () => {
     const state = given({ suspended: true });
     when(state, createUpload());
     expect(state.uploads.upload('upload')).toBeNull();

@@ -83,7 +83,7 @@ describe('a file', () => {
     expect(shown(when(state, checkUpload()))).toBe('ok');
   });
 
-  test('that was refused is not there to be withdrawn', () => {
+  test('that was refused cannot be withdrawn', () => {
     const state = afterSteps({ uploadBytes: 7, uploadBytesMax: 8 }, completed);
     expect(shown(when(state, ...requestOf(deleted)))).toBe(unknown);
     expect(state.teams.team('team')).toMatchObject({ uploadBytes: 7, openUploads: 0 });

@@ -6,7 +6,7 @@ import { filePath } from '../../../../src/storage/files/file-name.ts';
 import { newFileName } from '../../../../src/storage/files/new-file-name.ts';
 import { UndoJournal } from '../../../../src/log/batch/undo-journal.ts';
 
-test('a file is named by the row whose body has it, counted from the first one added', () => {
+test('a row names a file if its body has the URL, counted from the first added row', () => {
   const state = new UploadsState(new UndoJournal());
   const [one, other] = [newFileName(), newFileName()];
   const naming = (...files: readonly string[]): string =>

@@ -8,7 +8,7 @@ test('no two locks have the same number', () => {
   for (const numbers of [Object.values(withOneKey), withTwoKeys]) expect(new Set(numbers).size).toBe(numbers.length);
 });
 
-test('every number is the one that earlier versions take', () => {
+test('every number is the one that earlier versions use', () => {
   expect(advisoryLocks).toEqual({
     createReadModel: 7_460_231_001,
     createLog: 7_460_231_002,

@@ -61,14 +61,14 @@ describe('combined statements', () => {
     expect(values).toEqual(parts.flatMap((part) => part.values));
   });
 
-  test('are the same statement each time, whatever they are run with', () => {
+  test('are the same statement each time, for any parameters', () => {
     const again = bind(insert.statement, ['x', 'y', 'z']);
     const { statement, values } = combine([move, again]);
     expect(statement).toBe(combine([move, insert]).statement);
     expect(values).toEqual([7, 8n, 'x', 'y', 'z']);
   });
 
-  test('have names of their own by their parts, the order of these, and guards', () => {
+  test('have names that depend on their parts, the order of the parts, and guards', () => {
     const all = [
       combine([move, insert]),
       combine([insert, move]),
@@ -83,9 +83,9 @@ test.each([
   [{ code: '22012' }, true],
   [{ code: '23505' }, false],
   [new Error('connection lost'), false],
-])('%j is a guard that failed: %s', (error, expected) => expect(isGuardFailure(error)).toBe(expected));
+])('%j is a failed guard: %s', (error, expected) => expect(isGuardFailure(error)).toBe(expected));
 
-test('so many combined statements are prepared and no more', () => {
+test('only a limited number of combined statements is prepared', () => {
   const names = Array.from({ length: 400 }, (_, at) => {
     return combine([move, bind({ name: `test_part_${at}`, text: `select ${at}` }, [])]).statement.name;
   });

@@ -20,7 +20,7 @@ test.each([
   failure('Query read timeout'),
   new Error('the query failed', { cause: failure('x', { code: '57P02' }) }),
   Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }),
-])('%s: it is away', (error) => {
+])('the database is away after %s', (error) => {
   expect(isDatabaseAway(error)).toBe(true);
 });
 
@@ -32,11 +32,11 @@ test.each([
   'Connection terminated',
   null,
   undefined,
-])('%s: it is there', (error) => {
+])('the database is not away after %s', (error) => {
   expect(isDatabaseAway(error)).toBe(false);
 });
 
-test('a circle of causes ends', () => {
+test('a cycle of causes ends', () => {
   const error = new Error('round');
   error.cause = error;
   expect(isDatabaseAway(error)).toBe(false);

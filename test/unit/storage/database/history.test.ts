@@ -7,7 +7,7 @@ const connection = (history: string | null, started = 'noon'): Connection => {
   return { query: async () => ({ rows: [{ history, started }] }) } as unknown as Connection;
 };
 
-test('connections are taken as long as they have the history of the first one', async () => {
+test('connections are accepted while they have the history of the first one', async () => {
   const guard = new HistoryGuard();
   const reasons: string[] = [];
   guard.onChanged((reason) => reasons.push(reason));
@@ -22,7 +22,7 @@ test('connections are taken as long as they have the history of the first one', 
   ]);
 });
 
-test('a standby is away, and so is a Postgres in another history', async () => {
+test('a standby counts as away, and so does a Postgres with another history', async () => {
   const guard = new HistoryGuard();
   const refused = await guard.check(connection(null)).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(IsStandby);
@@ -31,7 +31,7 @@ test('a standby is away, and so is a Postgres in another history', async () => {
   expect(guard.known).toBeNull();
 });
 
-test('the first connections after a restart are checked, until one has passed', async () => {
+test('the first connections after a restart are checked until one has passed', async () => {
   const guard = new HistoryGuard();
   const checked: Connection[] = [];
   guard.onRestarted(async (tx) => {

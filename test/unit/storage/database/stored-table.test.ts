@@ -43,7 +43,7 @@ describe('the table of an entity', () => {
     );
   });
 
-  test('takes rows', () => {
+  test('is written with rows', () => {
     expect(textOf(things.insert('insert_things', 'on conflict do nothing'))).toBe(
       `insert into things (${parameters}) select given.owner, given.place, given.bytes_max, given.version, decode(given.digest, 'hex'), ` +
         `given.runs, nullif(given.body, '') from ${one} as given(${parameters}) on conflict do nothing`,
@@ -51,7 +51,7 @@ describe('the table of an entity', () => {
     expect(things.insert('insert_things').bind([row]).values).toEqual(['a', 1, 2, 3n, 'ff', null, '']);
   });
 
-  test('has rows set by their key', () => {
+  test('updates rows by their key', () => {
     expect(textOf(things.upsert('upsert_things', ['version', 'digest']))).toMatch(
       / on conflict \(owner, place\) do update set version = excluded\.version, digest = excluded\.digest$/,
     );

@@ -90,7 +90,7 @@ function namesIn(strings: readonly string[]): string[] {
 }
 
 describe('the files that a row names', () => {
-  test('are those whose URLs stand in its strings, however it is written', () => {
+  test('are those whose URLs are in its strings, in any spelling', () => {
     fc.assert(
       fc.property(row, fc.array(fc.nat(), { minLength: 1, maxLength: 50 }), (given, choices) => {
         let at = 0;
@@ -108,7 +108,7 @@ describe('the files that a row names', () => {
     );
   });
 
-  test('are told of each of many rows', () => {
+  test('are found for each of many rows', () => {
     const rows = fc.array(fc.oneof(row, fc.constant({ a: 'é\u0080 🙂' })), { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(rows, fc.array(fc.nat(), { minLength: 1, maxLength: 50 }), (given, choices) => {
@@ -145,7 +145,7 @@ describe('the files that a row names', () => {
   });
 });
 
-test('what a row is made of makes no row take long', async () => {
+test('the time to find the files of a row is linear, whatever its content', async () => {
   // Work that grows with the square of the length would be minutes here. It would hold up the clock of the test too: so
   // it is done elsewhere.
   const module = new URL('../../../../src/storage/files/file-name.ts', import.meta.url).href;
@@ -164,7 +164,7 @@ test('what a row is made of makes no row take long', async () => {
   }
 });
 
-test('a name is new each time, and its path is one that names it', () => {
+test('a name is new each time, and its path names it', () => {
   const names = Array.from({ length: 100 }, newFileName);
   expect(new Set(names).size).toBe(100);
   for (const each of names) {

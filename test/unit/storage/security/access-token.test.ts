@@ -6,15 +6,15 @@ import { isAccessToken, newAccessToken } from '../../../../src/storage/security/
 const token = `tablog_${'A'.repeat(43)}d38add1e`;
 
 describe('an access token', () => {
-  test('is recognised when it is new, and no two are the same', () => {
+  test('is recognized when it is new, and no two are equal', () => {
     const tokens = Array.from({ length: 100 }, newAccessToken);
     expect(tokens.every(isAccessToken)).toBe(true);
     expect(new Set(tokens).size).toBe(100);
   });
 
-  test('is written the same way for ever', () => expect(isAccessToken(token)).toBe(true));
+  test('always has the same form', () => expect(isAccessToken(token)).toBe(true));
 
-  test('with any one character mistyped is none', () => {
+  test('with one mistyped character is invalid', () => {
     const typed = 'aA0_-é ';
     fc.assert(
       fc.property(fc.nat(token.length - 1), fc.constantFrom(...typed), (at, character) => {
@@ -32,5 +32,5 @@ describe('an access token', () => {
     ['a line feed behind it', `${token}\n`],
     ['a blank before it', ` ${token}`],
     ['its checksum in capitals', token.slice(0, -8) + token.slice(-8).toUpperCase()],
-  ])('is not: %s', (_name, text) => expect(isAccessToken(text)).toBe(false));
+  ])('is never: %s', (_name, text) => expect(isAccessToken(text)).toBe(false));
 });

@@ -18,7 +18,7 @@ const job: fc.Arbitrary<Job> = fc.record(
 );
 
 describe("a job's ID", () => {
-  test('gives the job again, and is 92 characters that fit into a URL', () => {
+  test('decodes to the job, and has 92 characters that a URL can contain', () => {
     fc.assert(
       fc.property(job, (given) => {
         const id = formatJobId(keysOf(1), given);
@@ -30,7 +30,7 @@ describe("a job's ID", () => {
     );
   });
 
-  test('with any one character changed is none', () => {
+  test('with one changed character is invalid', () => {
     fc.assert(
       fc.property(job, fc.nat(91), fc.constantFrom('A', 'z', '0', '_', '-'), (given, at, character) => {
         const id = formatJobId(keysOf(1), given);
@@ -56,18 +56,18 @@ describe("a job's ID", () => {
     ['something shorter', signed.slice(0, -4)],
     ['other characters', `${signed.slice(0, -1)}!`],
     ["another team's", signed.replace(/^(.{8})./, '$1Z')],
-  ])('is not %s', (_name, id) => {
+  ])('is never %s', (_name, id) => {
     expect(parseJobId(keysOf(1), id)).toBeNull();
   });
 
-  test('tells requests under one key apart, and knows those without', () => {
+  test('distinguishes requests under one key, and requests without a key', () => {
     const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64url');
     expect(requestTagOf(digestOf('one'))).toBe(requestTagOf(digestOf('one')));
     expect(requestTagOf(digestOf('one'))).not.toBe(requestTagOf(digestOf('two')));
     expect(requestTagOf(null)).toBe(0n);
   });
 
-  test('that was signed with a key of somebody else is none', () => {
+  test('that was signed with a foreign key is invalid', () => {
     expect(parseJobId(keysOf(2), signed)).toBeNull();
     const others: SecretKeys = {
       current: { id: 1, bytes: new Uint8Array(32) },

@@ -33,7 +33,7 @@ function signed(given: ExpectedUpload): Parts {
 }
 
 describe('the URL of an upload', () => {
-  test('says again what it was made for', () => {
+  test('contains the upload for which it was made', () => {
     fc.assert(
       fc.property(upload, fc.constantFrom(origin, `${origin}/`, 'https://example.org/tables'), (given, base) => {
         const url = signUploadUrl(keysOf(1), given, base);
@@ -44,7 +44,7 @@ describe('the URL of an upload', () => {
     );
   });
 
-  test('is good when there are newer keys, and is not without its own', () => {
+  test('is valid if there are newer keys, and invalid without its own', () => {
     fc.assert(
       fc.property(upload, (given) => {
         const { uploadId, query } = signed(given);
@@ -59,7 +59,7 @@ describe('the URL of an upload', () => {
 
   const names = ['contentType', 'sizeMax', 'expiresAt', 'keyID', 'signature'] as const;
 
-  test('is none with any text of it changed', () => {
+  test('is invalid if any part of it is changed', () => {
     const change = fc.oneof(
       fc
         .record({ at: fc.nat(), character: fc.string({ minLength: 1, maxLength: 1 }) })
@@ -96,7 +96,7 @@ describe('the URL of an upload', () => {
     );
   });
 
-  test('is none with a part left out, given twice or added, or with one of another URL', () => {
+  test('is invalid if a part is missing, repeated or added, or comes from another URL', () => {
     fc.assert(
       fc.property(upload, upload, fc.constantFrom(...names), (given, other, name) => {
         const { uploadId, query } = signed(given);
@@ -113,7 +113,7 @@ describe('the URL of an upload', () => {
     );
   });
 
-  test('is not signed by whoever has a signature of the same text for another purpose', () => {
+  test('cannot be signed with a signature of the same text for another purpose', () => {
     fc.assert(
       fc.property(upload, (given) => {
         const { uploadId, query } = signed(given);
