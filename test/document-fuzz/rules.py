@@ -29,6 +29,8 @@ RULES += [
         r"^(query\.)?continuation: no page of .* has returned this continuation": "A continuation is opaque: only those that a page gave are valid.",
         r"^name: (required$|given in the query and in the body)": "The name of a table stands in the query or in the body.",
         r"\$rowID: .* is the ID of no row": "A row keeps its identity only if the table ever had it.",
+        r"the table has no key by which rows could be found": "Rows are upserted by the key of their table.",
+        r"^\$stashID: mode=upsert takes no stash": "An upsert takes its rows in the body.",
         r"^dryRun: a key cannot be tried": "The declaration of a key reads all rows.",
         r"^key: columns are changed in the same request": "A key is declared in a request of its own.",
         r"^expires: that time has passed": "A token expires in the future.",

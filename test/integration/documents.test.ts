@@ -14,7 +14,7 @@ import { startServer, type TestServer } from '../support/server.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** Lines that are not run here, each with what runs it. */
+/** Lines that do not run here, each with the test that runs it. */
 const runElsewhere = new Map([
   ['npm ci && npm start', '.ci/run installs; test/integration/app/start.test.ts starts'],
   ['npm ci && npm test', '.ci/run'],
@@ -33,7 +33,7 @@ beforeAll(async () => {
   await mkdir(join(folder, 'node_modules', 'tablog-client'), { recursive: true });
   for (const path of ['bin', 'src', 'package.json', 'node_modules/.bin', 'node_modules/vega-datasets'])
     await symlink(join(root, path), join(folder, path));
-  // As the package has it, but without building it.
+  // The same files as in the package, without a build.
   await writeFile(join(folder, 'node_modules', 'tablog-client', 'package.json'), '{"exports":"./index.js"}');
   await writeFile(
     join(folder, 'node_modules', 'tablog-client', 'index.js'),
@@ -74,7 +74,7 @@ function withoutElsewhere(command: DocumentCommand): DocumentCommand {
   return { ...command, script: script.join('\n') };
 }
 
-/** That of a shell which knows nothing of other services. */
+/** The environment of a shell without settings for other services. */
 function environment(): Record<string, string | undefined> {
   const kept = Object.entries(process.env).filter(([name]) => !/^(TABLOG_|KAFKA_|DATABASE_URL$)/.test(name));
   return {

@@ -1,4 +1,4 @@
-/** The start as a new user meets it: what is said when it works, and when a setting is in its way. */
+/** The start as a new user sees it: the output if it works, and if a setting prevents it. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import { runTablog, type TablogResult } from '../../support/tablog.ts';
 
 const run = promisify(execFile);
 
-/** Runs a command where what it mounts is its own, also for a user who is not root. */
+/** Runs a command with mounts of its own, also for a user who is not root. */
 const inMountNamespace = ['unshare', '--user', '--map-root-user', '--mount'];
 const canMount = await run(inMountNamespace[0]!, [
   ...inMountNamespace.slice(1),
@@ -58,7 +58,7 @@ function databaseUrl(change: (url: URL) => void = () => undefined): string {
   return url.href;
 }
 
-/** Asks Postgres as its owner. */
+/** Queries Postgres as its owner. */
 async function administer(statement: string): Promise<void> {
   const client = new pg.Client(postgres.url);
   await client.connect();
@@ -69,7 +69,7 @@ async function administer(statement: string): Promise<void> {
   }
 }
 
-/** A start that must fail, in so many words and no more. */
+/** Expects that a start fails with exactly this message. */
 async function problemsOf(environment: Readonly<Record<string, string>>): Promise<string[]> {
   return problemsIn(await runTablog(['serve'], settingsOf(environment)));
 }
@@ -206,7 +206,7 @@ describe('a start that fails names the setting in one sentence', () => {
       const mounted = await mkdtemp(join(folder, 'mounted-'));
       const script =
         'mount -t tmpfs none "$0" && (cd "$0" && eval "$1") && mount -o remount,ro "$0"' +
-        // Not as root any more, so that the embedded Postgres needs no other user.
+        // Runs as another user than root, so that the embedded Postgres needs no user of its own.
         ' && shift && exec unshare --user --map-user=1000 "$@"';
       const wrapper = [...inMountNamespace, 'sh', '-c', script, mounted, fill];
       const result = await runTablog(['serve'], settingsOf({ DATA_DIR: mounted }), [], 'ignore', wrapper);
@@ -272,7 +272,7 @@ describe('what is printed at the start', () => {
     await administer('create database first_start');
     const dataFolder = join(folder, 'first start');
     await mkdir(dataFolder);
-    // An interrupted start may have left it, with a mode that somebody has set.
+    // An interrupted start may have left the file, with a mode that a person has set.
     await writeFile(join(dataFolder, 'token'), '', { mode: 0o644 });
     const server = await startServer({
       folder: dataFolder,
@@ -303,7 +303,7 @@ describe('what is printed at the start', () => {
     const team = (await runTablog(['teams', 'create', 'acme'], environment)).stdout.trim();
     const token = (await runTablog(['tokens', 'create', '--team', 'acme'], environment)).stdout.trim();
     await runTablog(['teams', 'create', 'other'], environment);
-    // The token of another database, perhaps.
+    // The file may hold the token of another database.
     await mkdir(environment.DATA_DIR);
     await writeFile(join(environment.DATA_DIR, 'token'), `${newAccessToken()}\n`);
     const server = await startServer({

@@ -1,4 +1,4 @@
-/** Ctrl-C, as it comes under npm and as people press it: twice. The processes are real, and so is their Postgres. */
+/** Ctrl-C, which npm sends twice, and which people press twice. The processes and their Postgres are real. */
 import type { ChildProcess } from 'node:child_process';
 import { access, mkdtemp, rm } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
@@ -12,11 +12,11 @@ import { killChild } from '../../support/kill-child.ts';
 import { launchServer, sleepUntil, startServer, type TestServer } from '../../support/server.ts';
 import { runTablog } from '../../support/tablog.ts';
 
-/** A process needs seconds to load its modules where others keep the machine busy. */
+/** On a busy machine a process needs seconds to load its modules. */
 const beginsWithinMs = 60_000;
 
 let folder: string;
-/** Of a test that fails, something may still run. */
+/** Processes of a failed test may still run. */
 const started: ChildProcess[] = [];
 
 beforeEach(async () => {
@@ -28,7 +28,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Whether a process has begun its work: there is a folder for its Postgres. */
+/** Whether a process has begun its work: the folder for its Postgres exists. */
 function hasBegun(): Promise<boolean> {
   return access(join(folder, 'postgres')).then(
     () => true,
@@ -36,9 +36,7 @@ function hasBegun(): Promise<boolean> {
   );
 }
 
-/**
- * Sends a request to make a table of which the end is missing, until `finish` sends that and gives the answer's status.
- */
+/** Sends a request for a new table without its last bytes. `finish` sends them and returns the status of the answer. */
 async function beginRequest(server: TestServer): Promise<{ finish(): Promise<number | undefined>; cut(): void }> {
   const token = await server.token();
   const outgoing = request(`${server.url}/tables`, {
@@ -47,7 +45,7 @@ async function beginRequest(server: TestServer): Promise<{ finish(): Promise<num
   });
   outgoing.on('error', () => undefined);
   outgoing.flushHeaders();
-  // The service reads the body by now.
+  // The service has begun to read the body.
   await once(outgoing, 'continue');
   outgoing.write('{"name": "t", ');
   return {
@@ -87,7 +85,7 @@ describe('a service with a request under way', () => {
     expect(await server.stop(signal)).toBe(code);
     underWay.cut();
     expect(server.output()).toContain(`${signal} again: ends at once`);
-    // Its Postgres is left behind; the next one takes it over, and stops it.
+    // Its Postgres keeps running; the next process takes it over, and stops it.
     expect(await isPostgresRunning(folder)).toBe(true);
     expect(await (await startServer({ folder })).stop()).toBe(0);
     expect(await isPostgresRunning(folder)).toBe(false);

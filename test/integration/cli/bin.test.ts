@@ -1,4 +1,4 @@
-/** `tablog` as npm puts it on the path of a system: a link to it, run with whatever Node the system has. */
+/** `tablog` as npm installs it: a link on the path, which runs with the Node of the system. */
 import { execFile } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * The service from the command line; and teams, plans and tokens beside a running service, to which the first start
- * gives a team.
+ * The service from the command line, and the commands for teams, plans and tokens while it runs. The first start
+ * creates a team.
  */
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -57,7 +57,7 @@ describe('beside a running service', () => {
         const answers = await Promise.all(clients.map((client) => client.get('/tables')));
         return answers.every(({ status }) => status === 404);
       }, 'both refuse it');
-      // A process writes when its tokens were used before it ends.
+      // Before a process ends, it writes the last use of its tokens.
       expect(await other.stop()).toBe(0);
       const tokens = JSON.parse(await output('tokens', 'list', '--team', 'default', '--json'));
       expect(tokens.find((one: { id: string }) => one.id === id)).toMatchObject({
@@ -107,7 +107,7 @@ describe('beside a running service', () => {
     );
     expect(await output('replay')).toMatch(/^The read model was rebuilt from \d+ events in [\d.]+ s\.$/);
     const path = `/tables/${json.data.tableID}/rows`;
-    // The process closes what it has and opens the new read model; connections are refused for a moment.
+    // The process closes the old read model and opens the new one, and refuses connections for a moment.
     await sleepUntil(
       async () => (await client.post(path, [{ a: 2 }]).catch(() => null))?.status === 201,
       'a row can be added',

@@ -113,7 +113,7 @@ describe('without a running service', () => {
 describe('while the Postgres of the data folder runs already', () => {
   let postgres: EmbeddedPostgres;
 
-  // It is joined by each command: to start it for each would take most of the time.
+  // All commands share it, because starting it for each command would take most of the time.
   beforeAll(async () => {
     postgres = await startEmbeddedPostgres({ folder: join(folder(), 'postgres'), log: () => undefined });
   });
@@ -127,7 +127,7 @@ describe('while the Postgres of the data folder runs already', () => {
     expect(created.stdout.trimEnd()).toMatch(tokenPattern);
     const made = JSON.parse(await output('tokens', 'create', '--operator', '--expires', '2999-01-31', '--json'));
     const expiresAt = '2999-01-31T00:00:00.000Z';
-    // Without a name it has one of its own.
+    // A token without a name gets one.
     const { name } = made;
     expect(name).toMatch(
       new RegExp(`^made \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\dZ, ends in ${made.token.slice(-6)}$`),
@@ -177,7 +177,7 @@ describe('while the Postgres of the data folder runs already', () => {
   });
 
   test('the keys that signatures are made with are listed, rotated and removed', async () => {
-    // The first start of the service makes the first one, unless it is there.
+    // The first start of the service creates the first key, unless there is one.
     expect(await output('keys', 'list')).toBe('ID  STATE');
     expect(await tablog('keys', 'rotate')).toEqual({
       code: 0,

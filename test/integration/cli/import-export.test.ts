@@ -21,7 +21,7 @@ function withoutProgress(stderr: string): string {
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 
 describe('files of each format are imported and exported', () => {
-  /** Each scalar as its text: the type of its column may present a number as a string. */
+  /** Compares scalars by their texts, because the type of a column may present a number as a string. */
   const texts = (json: string): unknown =>
     JSON.parse(json, function (_key: string, value: unknown, { source }: { source: string }) {
       if (Array.isArray(value)) return value;
@@ -55,7 +55,7 @@ describe('files of each format are imported and exported', () => {
     ],
   ];
 
-  // One of each format, and in the full run all of them.
+  // One of each format; in the full run all of them.
   test.each(isFull ? files : [files[1]!, files[2]!, files[4]!, files[5]!])(
     '%s is exported as it was imported',
     async (file, read, make) => {
@@ -370,7 +370,7 @@ describe('files of each format are imported and exported', () => {
   test('short lines are counted and reported', async () => {
     const source = await fileOf('short.csv', ['a,b', '1,x', ...numbers(1500).map((n) => `${n}`)]);
     const created = await tablog(['import', source, '--table', 'short']);
-    // Of a thousand rows a chunk.
+    // Chunks have a thousand rows.
     expect(created).toMatchObject({
       code: 0,
       stderr: '1,500 lines have fewer cells than the header: the columns of the missing cells are empty.\n',
@@ -540,7 +540,7 @@ describe('stdin and stdout', () => {
     await imported(source, '--table', 'much');
     const running = tablog(['export', 'much']);
     running.child.stdout!.once('data', () => running.child.stdout!.destroy());
-    // What was read so far is gone with the stream.
+    // The bytes that were read are lost with the stream.
     const [{ code, stderr }] = await Promise.all([running.catch(() => untilClosed(running)), untilClosed(running)]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
@@ -578,7 +578,7 @@ describe('stdin and stdout', () => {
   });
 });
 
-/** How a command ended whose output was not read. */
+/** How a command ends if nobody reads its output. */
 function untilClosed({ child }: RunningTablog): Promise<TablogResult> {
   return new Promise((resolve) => {
     child.once('close', (code) => resolve({ code, stdout: '', stderr: '' }));

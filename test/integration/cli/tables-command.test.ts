@@ -124,7 +124,7 @@ describe('an export to Parquet', () => {
     await output('export', 'cities', '--output', unnamed, '--format', 'parquet', '--row-ids');
     expect(await rowsOf(unnamed)).toEqual(rows);
     expect(await output('export', 'cities', '--format', 'parquet')).toMatch(/^PAR1[^]*PAR1$/);
-    // The name may say otherwise.
+    // The name may have another extension.
     await output('export', 'cities', '--output', target, '--format', 'csv');
     expect(await readFile(target, 'utf8')).toBe('city,visits\nOslo,1\nRome,2\n');
   });

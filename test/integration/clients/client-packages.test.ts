@@ -1,4 +1,4 @@
-/** The packages of clients/ as their users install them: packed, in an empty project of theirs. */
+/** The packages of clients/ as their users install them: packed, in an empty project. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { startServer, type TestServer } from '../../support/server.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..', '..');
-/** The dependencies of the client, packed from this folder of packages, because tests ask no registry. */
+/** The dependencies of the client, packed from the installed packages, because tests do not use a registry. */
 const dependencies = ['openapi-fetch', 'openapi-typescript-helpers', 'p-retry', 'is-network-error'];
 
 let project: string;
@@ -24,7 +24,7 @@ beforeAll(async () => {
     ...dependencies.map((name) => join(root, 'node_modules', name)),
   ];
   for (const folder of folders) {
-    // Their own scripts are for their developers.
+    // Their scripts are only for their developers.
     await run(
       'npm',
       [

@@ -1,4 +1,4 @@
-/** The Helm chart in deploy/: linted, and rendered. No cluster is asked. */
+/** The Helm chart in deploy/ is linted and rendered, without a cluster. */
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';

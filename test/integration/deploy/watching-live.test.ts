@@ -28,7 +28,7 @@ beforeAll(async () => {
     await started.stop();
   });
   databaseUrl = postgres.url;
-  // Maintenance has nothing to do, but says so.
+  // Maintenance has nothing to do, and reports that.
   server = resources.adopt(
     await startServer({ databaseUrl, environment: { MAINTENANCE_INTERVAL_MS: '500', RATE_LIMIT_REFUSALS: '1' } }),
     async (started) => {
@@ -41,7 +41,7 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync());
 
-/** Requests of each kind that an alert or a panel of the dashboard is about, so that they have rates. */
+/** Sends requests of each kind that an alert or a panel shows, so that each has a rate. */
 async function use(): Promise<void> {
   const { json } = await client.post('/tables', { name: 'cars', rows: [{ power: 1 }] });
   const {
@@ -54,7 +54,7 @@ async function use(): Promise<void> {
   }
 }
 
-/** Resolves once Prometheus has scraped what there is now, and evaluated the rules after that. */
+/** Resolves once Prometheus has scraped the present values, and then evaluated the rules. */
 async function evaluated(): Promise<void> {
   const from = Date.now();
   await sleepUntil(async () => (await prometheus.evaluatedAt()) > from + 4000, 'the rules are evaluated');
@@ -66,8 +66,7 @@ async function firing(): Promise<ReadonlyMap<string, ActiveAlert>> {
 }
 
 /**
- * Waits until these alerts fire, and resolves to them. `cause` is repeated: the first of a kind of answer makes no
- * rate.
+ * Waits until these alerts fire, and returns them. Repeats `cause`, because the first answer of a kind makes no rate.
  */
 async function untilFiring(
   names: readonly string[],
@@ -97,13 +96,13 @@ function expectedOf(name: string, labels: Readonly<Record<string, string>>): obj
   });
 }
 
-/** What has no value here: metrics of a log in Kafka, and failures. */
+/** Metrics without a value here: those of a log in Kafka, and failures. */
 const withKafkaOnly = /tablog_(kafka_reachable|projection_lag_events|partition_owned)/;
 const failures = /tablog_maintenance_failures_total/;
 
 describe('a healthy service', () => {
   beforeAll(async () => {
-    // A rate needs a value from before and one from after.
+    // A rate needs an earlier and a later value.
     await sleepUntil(async () => (await prometheus.query('up')).length > 0, 'the service is scraped');
     await use();
     await evaluated();
@@ -138,7 +137,7 @@ describe('a healthy service', () => {
         // There was no 5xx.
         const query = what!.replace('{status=~"5.."}', '');
         if (withKafkaOnly.test(what!)) expect(await prometheus.query(query)).toEqual([]);
-        // While a scrape comes late there is nothing.
+        // While a scrape is late, there is no value.
         else await sleepUntil(async () => (await prometheus.query(query)).length > 0, `${query} has a value`);
       }
     },

@@ -1,6 +1,6 @@
 /**
- * The alerts and the dashboard of deploy/, by promtool. test/api/metrics.test.ts has whether the service exposes what
- * they name.
+ * The alerts and the dashboard of deploy/, checked by promtool. test/api/metrics.test.ts checks that the service
+ * exposes the metrics that they name.
  */
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -62,7 +62,7 @@ describe('the alerts', () => {
       const headings = readFileSync(join(root, file!), 'utf8')
         .split('\n')
         .filter((line) => line.startsWith('## '));
-      // As GitHub makes anchors of headings.
+      // Anchors of headings, as GitHub makes them.
       const anchors = headings.map((line) =>
         line
           .slice(3)

@@ -96,7 +96,7 @@ test('each administrative command has a line with its user and its result', asyn
   expect(await linesOf(() => tablog('tokens', 'revoke', made.id, '--team', 'acme'))).toEqual([
     { action: 'token.revoke', result: 'done', ...token },
   ]);
-  // Whoever mistakes the token for its ID leaves no token in the file.
+  // If a person gives the token in place of its ID, the file does not show the token.
   expect(await linesOf(() => tablog('tokens', 'revoke', made.token, '--team', 'acme'))).toEqual([
     { action: 'token.revoke', result: 'failed', user, team: 'acme', tokenId: null },
   ]);
@@ -120,7 +120,7 @@ test('each administrative command has a line with its user and its result', asyn
     { action: 'key.remove', result: 'failed', user, keyId: 1 },
   ]);
   expect(await readFile(file, 'utf8')).not.toContain(made.token);
-  // What changes nothing has no line.
+  // A command that changes nothing has no line.
   expect(await linesOf(() => tablog('teams', 'list'))).toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-/** On the embedded Postgres the query processes connect as a role that only reads. */
+/** On the embedded Postgres the query processes connect with a read-only role. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';

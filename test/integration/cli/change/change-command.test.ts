@@ -127,7 +127,7 @@ test('an answer to the question changes exactly the rows that were counted, or n
   const asking: number[] = [];
   const { patched } = await changeConfirmed(asked, async (found) => {
     asking.push(found);
-    // It meets the condition, but was not counted.
+    // The row meets the condition, but was added after the count.
     await table.add([{ title: 'd', n: 4, done: true }]);
   });
   expect([asking, patched]).toEqual([[2], 2]);

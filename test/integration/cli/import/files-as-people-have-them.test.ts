@@ -1,6 +1,6 @@
 /**
- * Files as spreadsheets, R, pandas and other programs write them, through HTTP and the command line: each has one right
- * result.
+ * Files as spreadsheets, R, pandas and other programs write them, over HTTP and from the command line: each has one
+ * correct result.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,10 +18,10 @@ const pathOf = (file: string): string => join(import.meta.dirname, 'files-as-peo
 interface Case {
   readonly what: string;
   readonly file: string;
-  /** The form as query parameters, and as flags of `tablog import`. Without flags they are the same. */
+  /** The form as query parameters, and as flags of `tablog import`. Absent `flags` follow from `form`. */
   readonly form?: Readonly<Record<string, string>>;
   readonly flags?: readonly string[];
-  /** If the service alone cannot know the form that the command line finds out. */
+  /** Present if only the command line detects the form, and the service does not. */
   readonly formOverHttp?: Readonly<Record<string, string>>;
   readonly mediaType?: string;
   /** The types of the columns, in their order. */

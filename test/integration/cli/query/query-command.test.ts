@@ -1,4 +1,4 @@
-/** Queries from the command line: what is asked for, formats, pages, and what is said of them. */
+/** Queries from the command line: their options, formats, pages and messages. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { useCommandLine } from '../../../support/command-line.ts';
 

@@ -1,4 +1,4 @@
-/** SQL from the command line: parameters, formats, and what is said of the rows. */
+/** SQL from the command line: parameters, formats and messages. */
 import { beforeAll, expect, test } from '@jest/globals';
 import { useCommandLine } from '../../../support/command-line.ts';
 

@@ -78,7 +78,7 @@ test('an operator creates a team, limits it, and gives it a token', async () => 
   });
   await expect(ofTeam.operator.partitions()).rejects.toMatchObject({ status: 403, type: 'forbidden' });
   expect(await operator.suspend(id)).toMatchObject({ suspended: true });
-  // What was used today is counted a moment later.
+  // The bytes of today are counted a moment later.
   const { quotas: _quotas, ...resumed } = await operator.resume(id);
   expect(await operator.team(id)).toMatchObject({ ...resumed, suspended: false });
   expect(await operator.tokens(id).toArray()).toMatchObject([{ id: made.id, name: 'client', revoked: false }]);
@@ -300,7 +300,7 @@ describe('requests are sent again', () => {
   const closers: (() => unknown)[] = [];
   afterEach(() => closers.splice(0).forEach((close) => close()));
 
-  /** A server that answers with these in turn, and then with the last one. */
+  /** A server that gives these answers in turn, and then repeats the last one. */
   async function answering(
     ...answers: readonly (readonly [status: number, body: object, headers?: object] | 'break')[]
   ): Promise<{ readonly client: Tablog; readonly asked: { method: string; key: string | undefined; body: string }[] }> {

@@ -23,7 +23,7 @@ afterAll(async () => {
 
 test('a backup in an S3 is restored from it', async () => {
   const { accessKeyId, secretAccessKey } = s3.credentials;
-  // Of the AWS SDK: this service keeps its uploaded files in a folder.
+  // Settings of the AWS SDK, because this service keeps its uploaded files in a folder.
   const access = { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey };
   const [source, target] = [
     { ...access, DATA_DIR: join(folder(), 'source') },

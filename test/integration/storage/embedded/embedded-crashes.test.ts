@@ -1,4 +1,4 @@
-/** The packaged Postgres starts again after it was killed, or the process that started it was. With real processes. */
+/** The packaged Postgres starts again after it, or the process that started it, was killed. The processes are real. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';

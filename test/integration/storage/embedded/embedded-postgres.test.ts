@@ -1,6 +1,6 @@
 /**
- * The packaged Postgres, with real processes: how it starts and stops, and that it leaves nothing behind. What crashes
- * leave: embedded-crashes.test.ts.
+ * The packaged Postgres, with real processes: it starts, stops, and leaves nothing behind. embedded-crashes.test.ts
+ * tests crashes.
  */
 import { chmod, stat } from 'node:fs/promises';
 import { join } from 'node:path';

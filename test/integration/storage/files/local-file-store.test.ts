@@ -1,4 +1,4 @@
-/** Files in a folder, with what a real file system does when it is full or a process is killed. */
+/** Files in a folder, on a real file system that is full, and when a process is killed. */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { access, mkdir, mkdtemp, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
@@ -38,7 +38,7 @@ const cut = new Error('the client went away');
 
 describeFileStore(() => ({
   store,
-  // As the route does: all that is known of the upload comes from its URL.
+  // Like the route, which knows the upload only from its URL.
   send: async (upload, bytes) => {
     const url = new URL(await store.locate(upload, origin));
     const expected = verifyUploadUrl(
@@ -57,7 +57,7 @@ function temporaries(): Promise<string[]> {
   return readdir(join(folder, 'temporary'));
 }
 
-/** Runs test/support/receive.ts, with no file larger than so many blocks of the shell's. */
+/** Runs test/support/receive.ts in a shell that limits files to this many blocks. */
 function receiveInProcess(
   uploadId: string,
   bytes: number,

@@ -112,7 +112,7 @@ describe('a URL', () => {
     const upload = newUpload({ expiresAt: Date.now() });
     const url = await locate(upload);
     expect(new URL(url).searchParams.get('X-Amz-Expires')).toBe('1');
-    // The S3 counts from the second in which it was signed.
+    // The S3 counts from the second in which the URL was signed.
     await new Promise((resolve) => setTimeout(resolve, 2100));
     expect(await put(url, bytes, { 'content-type': upload.contentType })).toBe(403);
   });
@@ -203,7 +203,7 @@ test('while the S3 cannot be reached no file counts as gone, and the store works
   await put(await locate(upload), Buffer.from('kept'), { 'content-type': upload.contentType });
   await store.seal(upload, name);
   await s3.kill();
-  // At once, because each is tried for some seconds.
+  // In parallel, because each one is tried for some seconds.
   const asked = [
     store.seal(upload, newFileName()),
     store.read(name),

@@ -1,4 +1,4 @@
-/** The command line and a service that limits what its team writes: it waits, and comes to its end. */
+/** If the service limits the writes of a team, the command line waits and completes. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +34,8 @@ test('an import waits as long as the service says, and then continues', async ()
   const imported = await runTablog(['import', file, '--table', 'numbers'], environment);
   expect(imported).toMatchObject({ code: 0, stdout: expect.stringContaining('3,500 rows imported') });
   expect(imported.stderr).toContain('Trying again: rate_limited: The team is limited to 1000 rows in 1 s.');
-  // Whoever waits for the end of the window is not refused in the same one again: of four chunks one gets in each time.
+  // A chunk that waited for the end of a window is not refused in the same window again: each window accepts one of
+  // four chunks.
   const chunks = relay.passed.filter(({ method }) => method === 'PUT');
   expect(chunks.filter(({ status }) => status === 200)).toHaveLength(4);
   expect(chunks.length).toBeGreaterThan(4);
