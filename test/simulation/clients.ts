@@ -30,7 +30,7 @@ import type { World } from './world.ts';
 const limits = { rowsPerTableMax: 1000, columnsMax: 100, rowBytesMax: 10_000 };
 
 /** Answers that mean that nothing happened. */
-const refusals = new Set(['row_not_found', 'service_unavailable', 'table_not_found']);
+const refusals = new Set(['key_not_unique', 'row_not_found', 'service_unavailable', 'table_not_found']);
 
 interface Row {
   readonly id: string;
@@ -54,6 +54,18 @@ export class Load {
   }
 }
 
+/** How many different claims rows may have. Each is the whole key of its row. */
+const claims = 12;
+
+/**
+ * The claim that is written with a value: one of a few, null or none. It follows from the value, so that histories draw
+ * the same random numbers with and without a key.
+ */
+function claimOf(value: string): { readonly claim?: string | null } {
+  const number = createHash('sha256').update(value).digest()[0]! % (2 * claims);
+  return number < claims ? { claim: `claim ${number}` } : number === claims ? { claim: null } : {};
+}
+
 /** The table of a team, and the rows that the clients of the team know. */
 export class SharedTable {
   readonly teamId: string;
@@ -63,15 +75,23 @@ export class SharedTable {
   /** Rows that no client deletes. */
   readonly rows: Row[] = [];
   readonly load: Load;
+  /** Whether no two rows may have the same claim. */
+  readonly hasKey: boolean;
 
   /** `partition`: the partition of the team. */
-  constructor(random: Random, partition: number, load: Load) {
+  constructor(random: Random, partition: number, load: Load, hasKey: boolean) {
     let teamId = random.uuid();
     while (partitionOf(teamId, partitions) !== partition) teamId = random.uuid();
     this.teamId = teamId;
     this.tableId = random.uuid();
     this.partition = partition;
     this.load = load;
+    this.hasKey = hasKey;
+  }
+
+  /** The cells of a row or a patch that writes this value. */
+  cellsOf(value: string): { readonly value: string; readonly claim?: string | null } {
+    return this.hasKey ? { value, ...claimOf(value) } : { value };
   }
 }
 
@@ -113,14 +133,15 @@ export class SimulatedClient {
 
   /** Creates the team and the table, and adds some rows, however long that takes. */
   async prepare(rows: number): Promise<void> {
-    const { teamId, tableId } = this.#table;
+    const { teamId, tableId, hasKey } = this.#table;
     const team: EventData = { type: 'TeamCreated', teamId, name: 'team' };
     const table: EventData = {
       type: 'TableCreateRequested',
       teamId,
       tableId,
       name: 'table',
-      columns: [{ id: 'value', type: 'string' }],
+      columns: (hasKey ? ['value', 'claim'] : ['value']).map((id) => ({ id, type: 'string' })),
+      ...(hasKey ? { key: ['claim'] } : {}),
       onSchemaError: 'abort',
       appsToLink: null,
       limits,
@@ -172,7 +193,7 @@ export class SimulatedClient {
   async add(place: Place | null = null): Promise<readonly Row[]> {
     const value = this.#newValue();
     const { teamId, tableId } = this.#table;
-    const { block } = readPatchRow(Buffer.from(JSON.stringify({ value })));
+    const { block } = readPatchRow(Buffer.from(JSON.stringify(this.#table.cellsOf(value))));
     const added: Row[] = [];
     await this.#write(
       (applied) => {
@@ -199,7 +220,7 @@ export class SimulatedClient {
   async patch({ id: row, address }: Row, ifMatch: bigint | null): Promise<void> {
     const value = this.#newValue();
     const { teamId, tableId } = this.#table;
-    const { block } = readPatchRow(Buffer.from(JSON.stringify({ value })));
+    const { block } = readPatchRow(Buffer.from(JSON.stringify(this.#table.cellsOf(value))));
     await this.#write(
       () => undefined,
       {
@@ -221,9 +242,10 @@ export class SimulatedClient {
   async batch(first: Row, second: Row): Promise<void> {
     const [added, ...values] = Array.from({ length: 3 }, () => this.#newValue());
     const { teamId, tableId } = this.#table;
-    const patches = [first, second].map(({ id }, at) => ({ op: 'patch', rowID: id, row: { value: values[at] } }));
+    const cellsOf = (value: string): object => this.#table.cellsOf(value);
+    const patches = [first, second].map(({ id }, at) => ({ op: 'patch', rowID: id, row: cellsOf(values[at]!) }));
     if (first === second) Object.assign(patches[1]!, { ifMatch: '1' });
-    const operations = [patches[0], { op: 'add', row: { value: added } }, patches[1]];
+    const operations = [patches[0], { op: 'add', row: cellsOf(added!) }, patches[1]];
     const read = readBatch(Buffer.from(JSON.stringify({ operations })));
     let row: string | null = null;
     await this.#write(

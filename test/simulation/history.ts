@@ -3,8 +3,8 @@
  */
 import { allPartitions } from '../../src/log/partition.ts';
 import { formatRowId } from '../../src/language/events/row-id.ts';
+import { hashOfKey } from '../../projections/tables/keys/row-keys.store.ts';
 import type { Extent } from '../../projections/tables/table.ts';
-import type { History } from '../support/history.ts';
 import { Random } from '../support/random.ts';
 import { beginHistory, clock } from './clock.ts';
 import { connectAllTo } from './connections.ts';
@@ -24,6 +24,9 @@ const callsMin = 30;
 const clientsAtOnce = 4;
 
 const teamsOfPartition = 2;
+
+/** One of so many histories has tables with keys. It follows from the seed, and draws no random number. */
+const historiesOfKey = 5;
 
 /** The longest history, in milliseconds of simulated time. */
 const timeLimit = 30 * 60_000;
@@ -60,8 +63,9 @@ export async function simulate(seed: number, only?: readonly string[]): Promise<
   connectAllTo(world.postgres);
   const { problems, waits } = world;
   const load = new Load();
+  const hasKey = seed % historiesOfKey === 3;
   const tables = allPartitions(partitions).flatMap((partition) =>
-    Array.from({ length: teamsOfPartition }, () => new SharedTable(random, partition, load)),
+    Array.from({ length: teamsOfPartition }, () => new SharedTable(random, partition, load, hasKey)),
   );
   let recoveryMs = 0;
   const run = async (): Promise<void> => {
@@ -186,23 +190,33 @@ function behind({ log, kafka, postgres }: World, readModel: string, broken: numb
   });
 }
 
-/** The problems in the answers to the clients of all teams. */
+/** The problems in the answers to the clients of all teams, and in what is stored. */
 function judge(deployment: SimulatedDeployment, faults: readonly SimulatedFault[]): string[] {
   const { world, places, tables } = deployment;
   return tables.flatMap((table, team) =>
     readModelsOf(places).flatMap((readModel) => {
-      const history = { calls: table.recorder.calls, final: finalRows(world, table, readModel) };
+      const rows = finalRows(world, table, readModel);
+      const final = rows.map(({ row, cells }) => ({ row, value: cells.value }));
+      const history = { calls: table.recorder.calls, final };
       const found = faults.map((fault) => fault.judge(deployment, history));
       // If one of the faults allows more, its checker counts.
-      return found
-        .reduce((a, b) => (a.length <= b.length ? a : b))
-        .map((problem) => (team === 0 ? problem : `team ${team}: ${problem}`));
+      return [
+        ...found.reduce((a, b) => (a.length <= b.length ? a : b)),
+        ...keyProblems(world, table, readModel, rows),
+      ].map((problem) => (team === 0 ? problem : `team ${team}: ${problem}`));
     }),
   );
 }
 
+interface FinalRow {
+  readonly row: string;
+  readonly cells: { readonly value: string; readonly claim?: string | null };
+  /** Where it is stored: the key of its extent, and its index there. */
+  readonly place: string;
+}
+
 /** The rows of the table in a read model, in table order. */
-function finalRows({ postgres }: World, { tableId }: SharedTable, readModel: string): History['final'] {
+function finalRows({ postgres }: World, { tableId }: SharedTable, readModel: string): FinalRow[] {
   const rowsOf = (table: string): ReturnType<typeof postgres.rowsOf> => postgres.rowsOf(table, readModel);
   const extents = ([...rowsOf('extents').values()] as unknown as Extent[])
     .filter((extent) => extent.tableId === tableId)
@@ -213,9 +227,34 @@ function finalRows({ postgres }: World, { tableId }: SharedTable, readModel: str
       const body = (change ? change['body'] : rowsOf('segment_rows').get(`${segment} ${first + index}`)!['body']) as
         | string
         | null;
-      return body === null
-        ? []
-        : [{ row: formatRowId({ version, ordinal, index }), value: JSON.parse(body).value as string }];
+      if (body === null) return [];
+      return [{ row: formatRowId({ version, ordinal, index }), cells: JSON.parse(body), place: `${key} ${index}` }];
     }).flat(),
   );
+}
+
+/** Checks that no two rows have the same key, and that the index of keys has exactly the rows that have one. */
+function keyProblems(
+  { postgres }: World,
+  { tableId, hasKey }: SharedTable,
+  readModel: string,
+  rows: readonly FinalRow[],
+): string[] {
+  if (!hasKey) return [];
+  const claimed = rows.flatMap(({ row, cells: { claim }, place }) =>
+    (claim ?? null) === null ? [] : { row, claim, place },
+  );
+  const twins = claimed.filter(({ claim }, at) => claimed.findIndex((other) => other.claim === claim) !== at);
+  const indexed = new Map(
+    [...postgres.rowsOf('row_keys', readModel).values()]
+      .filter((entry) => entry['tableId'] === tableId)
+      .map(({ hash, extent, index }) => [hash, `${extent} ${index}`]),
+  );
+  const isIndexed =
+    claimed.length === indexed.size &&
+    claimed.every(({ claim, place }) => indexed.get(hashOfKey(JSON.stringify([claim]))) === place);
+  return [
+    ...twins.map(({ row, claim }) => `in the end row ${row} has the key ${claim}, as another row has`),
+    ...(isIndexed || twins.length > 0 ? [] : ['in the end the index of keys differs from the rows']),
+  ];
 }

@@ -82,6 +82,14 @@ export const modelStatements: Handlers = {
       return { at, ...rowAt(view, extent as unknown as Extent, Number(index), String(mayHaveChange) !== 'false') };
     }),
   ),
+  select_row_keys: onReadModel((view, values, [text]) =>
+    decodeRows(text!, values).flatMap(({ at, tableId, since, hash }) => {
+      const found = view.get('row_keys', `${tableId} ${since} ${hash}`);
+      if (found === null) return [];
+      const { version, ordinal } = view.get('extents', String(found['extent']))!;
+      return { at, extent: found['extent'], index: found['index'], version, ordinal, retainedId: null };
+    }),
+  ),
   read_row: ofTable((view, table, [, , version, ordinal, index]) => {
     const found = { suspended: false, schemaVersion: table.schemaVersion };
     const extent = extentOf(view, table, { version, ordinal, index });

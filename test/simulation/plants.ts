@@ -7,6 +7,7 @@ import { Batch } from '../../src/log/batch/batch.ts';
 import { KafkaLog } from '../../src/log/kafka/kafka-log.ts';
 import { ProgressNotifier } from '../../src/log/kafka/progress-notifications.ts';
 import { PostgresLog } from '../../src/log/postgres/postgres-log.ts';
+import { KeysState } from '../../projections/tables/keys/keys.state.ts';
 import { readModelSchema } from '../../projections/models.ts';
 import type { Database } from '../../src/storage/database/database.ts';
 import { HistoryGuard } from '../../src/storage/database/history.ts';
@@ -217,6 +218,12 @@ export const simulationPlants: Readonly<Record<string, SimulationPlant>> = {
   'an event that cannot be projected is skipped': {
     faults: ['a record is not an event'],
     plant: servicePlants['skipped poison event'],
+  },
+  'a row takes a key that another row has': {
+    faults: ['Postgres is restarted', 'a process is killed'],
+    plant: () => {
+      KeysState.prototype.holder = () => null;
+    },
   },
   'a write that took effect is answered 4xx': {
     faults: ['a process is killed'],

@@ -69,6 +69,7 @@ test.each([
   'a takeover does not wait for the last records',
   'a takeover leaves the fencing tokens as they are',
   'a log that moves is not closed',
+  'a row takes a key that another row has',
 ])('it finds: %s', async (plant) => {
   // With this seed each bug is found soon, and none is missed by chance.
   const seed = isFull ? [] : ['--seed', seeds[plant] ?? '1'];

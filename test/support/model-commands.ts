@@ -4,7 +4,7 @@
  */
 import { fc } from './property.ts';
 import type { Json } from './column-types.ts';
-import type { Cells, ColumnChanges, Mode } from './model.ts';
+import type { Cells, ColumnChanges, Key, Mode } from './model.ts';
 
 const typeArb = fc.constantFrom(
   'boolean',
@@ -52,10 +52,18 @@ const rowArb = cellsArb(givenIdArb, valueArb);
 const modeArb = fc.constantFrom<Mode[]>('abort', 'dropColumns', 'updateSchema');
 const matchArb = fc.constantFrom('none', 'none', 'fresh', 'stale', 'table', 'later');
 const columnsArb = fc.option(cellsArb(idArb, typeArb));
+const idsOfKeyArb = fc.uniqueArray(idArb, { minLength: 1, maxLength: 2 });
+/** Most tables get a key later, because a schema seldom has just these columns. */
+const givenKeyArb: fc.Arbitrary<Key> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(null) },
+  { weight: 1, arbitrary: idsOfKeyArb },
+);
 
 export interface Create {
   readonly kind: 'create';
   readonly columns: readonly (readonly [string, string])[] | null;
+  /** Counts only with columns. */
+  readonly key: Key;
   readonly rows: readonly Cells[];
   /** The stash that is imported instead of rows; null: none. */
   readonly stash: string | null;
@@ -92,6 +100,7 @@ export interface Overwrite {
   readonly kind: 'overwrite';
   readonly table: number;
   readonly columns: Create['columns'];
+  readonly key: Key;
   readonly rows: readonly Cells[];
   readonly stash: Create['stash'];
   /** For each row, the number of the row whose ID it brings, among all rows that ever existed; null: none. */
@@ -118,6 +127,14 @@ export interface BatchCommand {
 export interface Alter extends ColumnChanges {
   readonly kind: 'alter';
   readonly table: number;
+  readonly match: string;
+}
+
+/** Declares a key, or removes it. */
+export interface DeclareKey {
+  readonly kind: 'declareKey';
+  readonly table: number;
+  readonly key: Key;
   readonly match: string;
 }
 
@@ -156,6 +173,7 @@ export type ModelCommand =
   | Delete
   | BatchCommand
   | Alter
+  | DeclareKey
   | Ask
   | PutChunk
   | DeleteStash;
@@ -163,9 +181,10 @@ export type ModelCommand =
 const place = fc.nat(12);
 const stashArb = fc.constantFrom('s', 't');
 const sourceArb = fc.option(stashArb, { freq: 2 });
-export const createArb: fc.Arbitrary<Create> = fc.record({
+const createArb: fc.Arbitrary<Create> = fc.record({
   kind: fc.constant('create'),
   columns: columnsArb,
+  key: givenKeyArb,
   rows: fc.array(rowArb, { maxLength: 4 }),
   stash: sourceArb,
   mode: modeArb,
@@ -221,6 +240,12 @@ const alterArb: fc.Arbitrary<Alter> = fc.record({
   clears: fc.boolean(),
   match: matchArb,
 });
+const declareKeyArb: fc.Arbitrary<DeclareKey> = fc.record({
+  kind: fc.constant('declareKey'),
+  table: place,
+  key: fc.oneof({ weight: 4, arbitrary: idsOfKeyArb }, { weight: 1, arbitrary: fc.constant(null) }),
+  match: matchArb,
+});
 const askArb: fc.Arbitrary<Ask> = fc.record({
   kind: fc.constant('ask'),
   table: place,
@@ -233,6 +258,7 @@ const overwriteArb: fc.Arbitrary<Overwrite> = fc.record({
   kind: fc.constant('overwrite'),
   table: place,
   columns: columnsArb,
+  key: givenKeyArb,
   rows: fc.array(rowArb, { maxLength: 4 }),
   kept: fc.array(fc.option(fc.nat(200)), { maxLength: 200 }),
   times: fc.constantFrom(1, 1, 1, 60),
@@ -250,15 +276,75 @@ const putChunkArb: fc.Arbitrary<PutChunk> = fc.record({
   kept: fc.array(fc.option(fc.nat(20)), { maxLength: 4 }),
 });
 const deleteStashArb: fc.Arbitrary<DeleteStash> = fc.record({ kind: fc.constant('deleteStash'), stash: stashArb });
-export const commandArb: fc.Arbitrary<ModelCommand> = fc.oneof(
+const commandArb: fc.Arbitrary<ModelCommand> = fc.oneof(
   { weight: 1, arbitrary: createArb },
   { weight: 3, arbitrary: addArb },
   { weight: 4, arbitrary: patchArb },
   { weight: 2, arbitrary: deleteArb },
   { weight: 4, arbitrary: batchArb },
   { weight: 3, arbitrary: alterArb },
+  { weight: 4, arbitrary: declareKeyArb },
   { weight: 2, arbitrary: askArb },
   { weight: 2, arbitrary: overwriteArb },
   { weight: 4, arbitrary: putChunkArb },
   { weight: 1, arbitrary: deleteStashArb },
+);
+
+/** A table with a key in the first step, and then writes whose rows fit it and often have equal keys. */
+const keyedRowArb = fc
+  .record({ a: fc.constantFrom(1, 2, 3, null), b: fc.constantFrom('x', 'y', null) }, { requiredKeys: [] })
+  .map((cells): Cells => Object.entries(cells));
+const onKeyedTable = { table: 0, stash: null, mode: 'abort', match: 'none', times: 1 } as const;
+const keyedKeyArb = fc.constantFrom(['a'], ['a', 'b'], ['b', 'a']);
+const keyedSequenceArb: fc.Arbitrary<[Create, ModelCommand[]]> = fc.tuple(
+  keyedKeyArb.map((key): Create => {
+    const columns = [['a', 'number'] as const, ['b', 'string'] as const];
+    const rows: Cells[] = [
+      [
+        ['a', 1],
+        ['b', 'x'],
+      ],
+      [
+        ['a', 2],
+        ['b', 'x'],
+      ],
+      [['a', 3]],
+    ];
+    return { ...onKeyedTable, kind: 'create', columns, key, rows };
+  }),
+  fc.array(
+    fc.oneof(
+      {
+        weight: 2,
+        arbitrary: fc.tuple(addArb, keyedRowArb).map(([add, row]) => ({ ...add, ...onKeyedTable, rows: [row] })),
+      },
+      {
+        weight: 4,
+        arbitrary: fc
+          .tuple(patchArb, keyedRowArb, fc.nat(3))
+          .map(([patch, cells, row]) => ({ ...patch, ...onKeyedTable, cells, row })),
+      },
+      {
+        weight: 4,
+        arbitrary: fc.tuple(batchArb, fc.array(keyedRowArb, { minLength: 6, maxLength: 6 })).map(([batch, rows]) => ({
+          ...batch,
+          ...onKeyedTable,
+          operations: batch.operations.map((operation, at) => ({ ...operation, cells: rows[at]!, match: 'none' })),
+        })),
+      },
+      { weight: 1, arbitrary: deleteArb.map((given) => ({ ...given, ...onKeyedTable })) },
+      { weight: 1, arbitrary: overwriteArb.map((given) => ({ ...given, ...onKeyedTable, columns: null })) },
+      {
+        weight: 1,
+        arbitrary: fc.option(keyedKeyArb).map((key): DeclareKey => ({ ...onKeyedTable, kind: 'declareKey', key })),
+      },
+      { weight: 1, arbitrary: askArb.map((ask): Ask => ({ ...ask, table: 0, column: 'a', op: 'eq' })) },
+    ),
+    { minLength: 4, maxLength: 12, size: 'max' },
+  ),
+);
+
+export const sequenceArb: fc.Arbitrary<[Create, ModelCommand[]]> = fc.oneof(
+  { weight: 2, arbitrary: fc.tuple(createArb, fc.array(commandArb, { minLength: 1, maxLength: 14 })) },
+  { weight: 1, arbitrary: keyedSequenceArb },
 );

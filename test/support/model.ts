@@ -5,6 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { boundOf, converted, fits, itemOf, naturalType, presented, type Json } from './column-types.ts';
+import { comparedValue } from './query-model.ts';
 
 /** A row with its keys in the order of the request, which JavaScript objects would change. */
 export type Cells = readonly (readonly [string, Json])[];
@@ -50,11 +51,16 @@ interface Fitted {
   readonly widened: boolean;
 }
 
+/** The IDs of the columns in which no two rows may be equal; null: there is no key. */
+export type Key = readonly string[] | null;
+
 const noStash = '400 stash_not_found';
+const notUnique = '409 key_not_unique';
 
 export class ModelTable {
   columns: ReadonlyMap<string, string>;
   rows: ModelRow[] = [];
+  key: Key = null;
   version = 0n;
   /** The IDs of all rows that ever existed. */
   readonly issued = new Set<string>();
@@ -74,8 +80,10 @@ export class ModelTable {
   add(given: readonly Cells[] | null, mode: Mode, ifMatch: bigint | null): Outcome {
     if (ifMatch !== null && this.version > ifMatch) return { error: '412 precondition_failed' };
     if (given === null) return { error: noStash };
-    const fitted = fitRows(this.columns, given, mode);
+    const fitted = fitRows(this.columns, given, mode, this.key);
     if (typeof fitted === 'string') return { error: fitted };
+    if (hasTwins([...this.rows.map(({ cells }) => cells), ...fitted.rows], this.key, fitted.columns))
+      return { error: notUnique };
     if (given.length === 0) return { changed: false, take: () => undefined };
     return {
       changed: true,
@@ -86,9 +94,10 @@ export class ModelTable {
     };
   }
 
-  /** `columns` null: keep those of the table. `ids`: for each row, the ID that it brings; null: none. */
+  /** `columns` null: keep those of the table, and its key. `ids`: for each row, the ID that it brings; null: none. */
   overwrite(
     columns: ReadonlyMap<string, string> | null,
+    givenKey: Key,
     given: readonly Cells[] | null,
     ids: readonly (string | null)[],
     mode: Mode,
@@ -96,15 +105,20 @@ export class ModelTable {
   ): Outcome {
     if (ifMatch !== null && this.version > ifMatch) return { error: '412 precondition_failed' };
     if (given === null) return { error: noStash };
+    const key = columns === null ? this.key : givenKey;
+    const wrongKey = errorOfKey(key, columns ?? this.columns);
+    if (wrongKey !== null) return { error: wrongKey };
     const named = ids.filter((id) => id !== null);
     if (new Set(named).size < named.length || named.some((id) => !this.issued.has(id)))
       return { error: '400 request_validation_error' };
-    const fitted = fitRows(columns ?? this.columns, given, mode);
+    const fitted = fitRows(columns ?? this.columns, given, mode, key);
     if (typeof fitted === 'string') return { error: fitted };
+    if (hasTwins(fitted.rows, key, fitted.columns)) return { error: notUnique };
     return {
       changed: true,
       take: (version, answered) => {
         this.rows = [];
+        this.key = key;
         this.#take(fitted, version);
         this.#append(fitted, version, answered);
       },
@@ -115,10 +129,12 @@ export class ModelTable {
     const row = this.rows.find((each) => each.id === id);
     if (row === undefined) return { error: '404 row_not_found' };
     if (ifMatch !== null && row.version > ifMatch) return { error: '412 precondition_failed' };
-    const fitted = fitRows(this.columns, [given], mode);
+    const fitted = fitRows(this.columns, [given], mode, this.key);
     if (typeof fitted === 'string') return { error: fitted };
     const before = present(row.cells, fitted.columns);
     const after = withoutEmpty(new Map([...before, ...fitted.rows[0]!]));
+    const all = this.rows.map((each) => (each === row ? after : each.cells));
+    if (hasTwins(all, this.key, fitted.columns)) return { error: notUnique };
     const rowChanges = !isDeepStrictEqual(before, after);
     return {
       changed: rowChanges || !isDeepStrictEqual(this.columns, fitted.columns),
@@ -159,6 +175,8 @@ export class ModelTable {
       return kept;
     });
     if (misfits.size > 0 && !clears) return { error: '422 column_has_invalid_value' };
+    const keepsKey = this.key?.every((id) => !remove.includes(id) && known.get(id) === this.columns.get(id)) ?? true;
+    if (!keepsKey) return { error: '400 request_validation_error' };
     const idsBefore = [...this.columns.keys()];
     const isReordered = [...columns.keys()]
       .filter((id) => before.has(id))
@@ -174,6 +192,19 @@ export class ModelTable {
         this.version = version;
         if (rereads) this.widened = version;
       },
+    };
+  }
+
+  /** Null: removes the key. */
+  declareKey(key: Key, ifMatch: bigint | null): Outcome {
+    if (ifMatch !== null && this.version > ifMatch) return { error: '412 precondition_failed' };
+    const error = errorOfKey(key, this.columns);
+    if (error !== null) return { error };
+    const cells = this.rows.map((row) => row.cells);
+    if (hasTwins(cells, key, this.columns)) return { error: notUnique };
+    return {
+      changed: !isDeepStrictEqual(key, this.key),
+      take: (version) => Object.assign(this, { key, version }),
     };
   }
 
@@ -198,8 +229,13 @@ export class ModelTable {
   ): Outcome & { readonly counts?: string } {
     if (ifMatch !== null && this.version > ifMatch) return { error: '412 precondition_failed' };
     const given = operations.flatMap((operation) => ('cells' in operation ? [operation.cells] : []));
-    const fitted = fitRows(this.columns, given, mode);
+    const fitted = fitRows(this.columns, given, mode, this.key);
     if (typeof fitted === 'string') return { error: fitted };
+    const { columns } = fitted;
+    const areTwins = (): boolean => {
+      const cells = rows.map((row) => row.cells);
+      return hasTwins(cells, this.key, columns);
+    };
     const rows = this.rows.map((row) => ({ ...row, cells: present(row.cells, fitted.columns) }));
     const fittedRows = fitted.rows.values();
     const added = new Map<number, (typeof rows)[number]>();
@@ -209,6 +245,7 @@ export class ModelTable {
         const row = { id: '', cells: withoutEmpty(fittedRows.next().value!), version: pending };
         added.set(at, row);
         rows.push(row);
+        if (areTwins()) return { error: notUnique };
         counts.added += 1;
         continue;
       }
@@ -227,6 +264,7 @@ export class ModelTable {
         counts.deleted += 1;
       } else {
         Object.assign(row!, { cells: after, version: pending });
+        if (areTwins()) return { error: notUnique };
         counts.patched += 1;
       }
     }
@@ -262,8 +300,12 @@ export function createModelTable(
   columns: ReadonlyMap<string, string> | null,
   given: readonly Cells[] | null,
   mode: Mode,
+  key: Key,
 ): { readonly table: ModelTable; readonly outcome: Outcome } {
   const table = new ModelTable(columns);
+  const error = given === null ? noStash : errorOfKey(key, table.columns);
+  if (error !== null) return { table, outcome: { error } };
+  table.key = key;
   const added = table.add(given, columns === null ? 'updateSchema' : mode, null);
   if ('error' in added) return { table, outcome: added };
   const take = (version: bigint, ids: readonly string[]): void => {
@@ -273,16 +315,41 @@ export function createModelTable(
   return { table, outcome: { changed: true, take } };
 }
 
-/** Fits rows to a schema. Returns the error of the first offending cell, if there is one. */
-function fitRows(columns: ReadonlyMap<string, string>, given: readonly Cells[], mode: Mode): Fitted | string {
+/** Whether two of these rows are equal in all columns of a key. */
+function hasTwins(rows: readonly ReadonlyMap<string, Json>[], key: Key, columns: ReadonlyMap<string, string>): boolean {
+  if (key === null) return false;
+  const texts = rows.flatMap((cells) => {
+    const values = key.map((id) => cells.get(id) ?? null);
+    return values.includes(null)
+      ? []
+      : JSON.stringify(values.map((value, at) => String(comparedValue(value, columns.get(key[at]!)!))));
+  });
+  return new Set(texts).size < texts.length;
+}
+
+/** Why these columns cannot be a key; null if they can. */
+function errorOfKey(key: Key, columns: ReadonlyMap<string, string>): string | null {
+  for (const id of key ?? []) {
+    const type = columns.get(id);
+    if (type === undefined) return '422 column_id_not_found';
+    if (type === 'json' || itemOf(type) !== null) return '400 request_validation_error';
+  }
+  return null;
+}
+
+/**
+ * Fits rows to a schema. Returns the error of the first offending cell, if there is one. The types of the columns in
+ * the key stay.
+ */
+function fitRows(columns: ReadonlyMap<string, string>, given: readonly Cells[], mode: Mode, key: Key): Fitted | string {
   const cells = given.flat();
   for (const [id, value] of cells) {
     const type = columns.get(id);
     if (type === undefined && mode !== 'dropColumns' && (id === '$stashID' || id === '$rowID'))
       return '422 column_id_reserved';
     if (type === undefined && mode === 'abort') return '422 column_id_not_found';
-    if (type !== undefined && mode === 'abort' && value !== null && !fits(type, value))
-      return '422 column_has_invalid_value';
+    const mustFit = mode === 'abort' || (mode === 'updateSchema' && key?.includes(id) === true);
+    if (type !== undefined && mustFit && value !== null && !fits(type, value)) return '422 column_has_invalid_value';
   }
   const wider = mode === 'updateSchema' ? widen(columns, cells) : columns;
   const rows = given.map((row) => {

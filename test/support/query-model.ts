@@ -10,8 +10,8 @@ export type Types = Readonly<Record<string, string>>;
 // oxlint-disable-next-line typescript/no-explicit-any -- filters as clients send them
 type Filter = any;
 
-/** The value by which cells of a type are compared: a number, a boolean or a text; null if the type has no order. */
-function keyOf(value: Json, type: string): number | bigint | string | boolean {
+/** The value by which cells of a scalar type other than `json` are compared. */
+export function comparedValue(value: Json, type: string): number | bigint | string | boolean {
   if (type === 'number') return value as number;
   if (type === 'boolean') return value as boolean;
   if (type === 'date' || type === 'dateTime') return momentOf(value as string);
@@ -36,7 +36,7 @@ export function isOrdered(type: string): boolean {
 
 /** Strings by code point, all other values by value. */
 function compare(a: Json, b: Json, type: string): number {
-  const [x, y] = [keyOf(a, type), keyOf(b, type)];
+  const [x, y] = [comparedValue(a, type), comparedValue(b, type)];
   if (typeof x === 'string') return Math.sign(Buffer.compare(Buffer.from(x), Buffer.from(y as string)));
   return x < y ? -1 : x > y ? 1 : 0;
 }
@@ -155,7 +155,7 @@ export function groups(
   const byKey = new Map<string, QueriedRow[]>();
   for (const row of rows) {
     const key = JSON.stringify(
-      groupBy.map((column) => (row[column] === undefined ? null : String(keyOf(row[column], types[column]!)))),
+      groupBy.map((column) => (row[column] === undefined ? null : String(comparedValue(row[column], types[column]!)))),
     );
     byKey.set(key, [...(byKey.get(key) ?? []), row]);
   }
