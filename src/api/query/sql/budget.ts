@@ -10,6 +10,9 @@ const depthMax = 100;
 const textMax = 4 * 1024 * 1024;
 /** Each of these within another at least doubles the time of the engine. */
 const costlyDepthMax = 6;
+/** The parts that a guard counts as. */
+export const partsOfGuard = 10;
+
 /** Limit of the parts of a query, with names replaced by what they stand for (scope.ts). */
 const partsMax = 10_000;
 

@@ -7,11 +7,11 @@
 import { QueryError } from '../language/query-error.ts';
 import { Budget } from './budget.ts';
 import { namesOf } from './column-text.ts';
-import { Expressions, withoutAlias } from './expressions.ts';
+import { Expressions } from './expressions.ts';
 import type { SqlParameter } from './literals.ts';
 import { functions, tableFunctions } from './functions.ts';
 import { quoteName } from './names.ts';
-import { isSet, known, list, nodeName, node, nodes, refused, take, text, type SqlNode } from './node.ts';
+import { isSet, known, list, nodeName, node, nodes, refused, take, text, withoutAlias, type SqlNode } from './node.ts';
 import { Columns, Scope } from './scope.ts';
 
 /** A table that a query may read. */

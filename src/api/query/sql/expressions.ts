@@ -1,36 +1,31 @@
-/** Compiles the expressions of a SELECT: values, columns, calls of functions, windows and subqueries. */
+/** Compiles the expressions of a SELECT: values, columns, calls of functions and subqueries. */
 import { QueryError } from '../language/query-error.ts';
-import type { Budget } from './budget.ts';
+import { partsOfGuard, type Budget } from './budget.ts';
 import { columnText, memberText, namesOf } from './column-text.ts';
-import { functionBounds, type Literal, zoneGuard } from './function-bounds.ts';
+import { functionBounds, zoneGuard } from './function-bounds.ts';
 import { brokenWhenEmpty, copyingFunctions, functions, lambdaFunctions, sqlOperators } from './functions.ts';
-import { guardedCall, type Guard } from './guarded-call.ts';
+import { guardedCall } from './guarded-call.ts';
 import { growthOf, lambdaGuard, parametersOf } from './lambda-bounds.ts';
 import { likeText } from './like.ts';
-import { constantText, parameterText, type SqlParameter } from './literals.ts';
+import {
+  constantText,
+  isConstant,
+  literalOf,
+  parameterText,
+  textOfConstant,
+  type Literal,
+  type SqlParameter,
+} from './literals.ts';
 import { noFunction } from './mistakes.ts';
 import { encodeName, quoteName } from './names.ts';
-import { isSet, known, nodeName, node, nodes, refused, take, text, type SqlNode } from './node.ts';
+import { isSet, known, nodeName, node, nodes, refused, take, text, withoutAlias, type SqlNode } from './node.ts';
 import { Scope } from './scope.ts';
 import { typeText } from './types.ts';
-import {
-  windowCopiesGuard,
-  windowCopiesText,
-  windowCopying,
-  windowGathering,
-  windowResultsGuard,
-  windowResultsText,
-} from './window-bounds.ts';
-import { bounds, collations, comparisons, conjunctions, directions, exclusions, nullOrders } from './words.ts';
-
-/** Functions that are constant if their arguments are. */
-const joining: ReadonlySet<string> = new Set(['||', 'chr', 'concat']);
+import { Windows } from './windows.ts';
+import { collations, comparisons, conjunctions, directions, nullOrders } from './words.ts';
 
 /** Functions with a lambda whose result is a part of their list. */
 const filters: ReadonlySet<string> = new Set(['array_filter', 'list_filter']);
-
-/** The parts that a guard counts as. */
-const partsOfGuard = 10;
 
 interface ExpressionsOptions {
   /** The values of parameters by name. Parameters without names have the names `1`, `2` and so on. */
@@ -43,6 +38,7 @@ interface ExpressionsOptions {
 export class Expressions {
   readonly #options: ExpressionsOptions;
   readonly #budget: Budget;
+  readonly #windows: Windows;
   readonly #used = new Set<string>();
   /** How many lambdas enclose the expression that is being compiled. */
   #lambdas = 0;
@@ -50,6 +46,7 @@ export class Expressions {
   constructor(options: ExpressionsOptions) {
     this.#options = options;
     this.#budget = options.budget;
+    this.#windows = new Windows(this, options.budget);
   }
 
   /** The name of a parameter that has a value but that no expression uses. */
@@ -122,12 +119,10 @@ export class Expressions {
           const { child, cast_type: type, try_cast: isTried } = take(given, 'child', 'cast_type', 'try_cast');
           const [value, written] = [of(child), typeText(node(type))];
           const call = (place: string): string => `${isTried === true ? 'TRY_CAST' : 'CAST'}(${place} AS ${written})`;
-          const guard = zoneGuard(written, this.#literal(node(child)), isTried === true);
+          const guard = zoneGuard(written, this.literal(node(child)), isTried === true);
           if (guard === null) return call(value);
           this.#budget.addParts(partsOfGuard);
-          return guardedCall([{ text: value, isConstant: this.#isConstant(node(child)) }], guard, (place) =>
-            call(place!),
-          );
+          return guardedCall([{ text: value, isConstant: isConstant(node(child)) }], guard, (place) => call(place!));
         }
         case 'COLLATE': {
           const { child, collation } = take(given, 'child', 'collation');
@@ -139,7 +134,7 @@ export class Expressions {
         case 'FUNCTION':
           return this.call(given, scope, functions);
         case 'WINDOW':
-          return this.#window(given, scope);
+          return this.#windows.text(given, scope);
         case 'OPERATOR':
           return this.#operator(given, scope);
         case 'SUBQUERY':
@@ -178,7 +173,7 @@ export class Expressions {
       order_bys: orders,
       distinct,
     } = take(given, 'function_name', 'schema', 'children', 'filter', 'order_bys', 'distinct', 'is_operator');
-    const name = this.#functionOf(given, allowed);
+    const name = this.functionOf(given, allowed);
     const values = name === 'struct_extract' ? nodes(children).map(withEncodedText) : nodes(children);
     if (allowed === functions && functionBounds.has(name)) {
       const isAggregate = distinct === true || isSet(filter) || nodes(take(node(orders), 'orders').orders).length > 0;
@@ -187,7 +182,7 @@ export class Expressions {
         if (copyingFunctions.has(name)) this.#budget.addParts(2 * parts);
         return this.#scalar(name, values, texts);
       }
-      this.#checkAggregate(name, values);
+      this.checkAggregate(name, values);
     }
     if (
       lambdaFunctions.has(name) &&
@@ -199,11 +194,12 @@ export class Expressions {
     ) {
       return this.#lambdaCall(name, values[0]!, values[1]!, scope);
     }
-    const within = `${distinct === true ? 'DISTINCT ' : ''}${this.#arguments(name, values, scope)}${this.orderBy(take(node(orders), 'orders').orders, scope)}`;
+    const within = `${distinct === true ? 'DISTINCT ' : ''}${this.argumentsOf(name, values, scope)}${this.orderBy(take(node(orders), 'orders').orders, scope)}`;
     return `${callText(name, within)}${isSet(filter) ? ` FILTER (WHERE ${this.textOf(node(filter), scope)})` : ''}`;
   }
 
-  #functionOf(given: SqlNode, allowed: ReadonlySet<string>): string {
+  /** The name of the function that is called. Throws QueryError if it is not allowed here. */
+  functionOf(given: SqlNode, allowed: ReadonlySet<string>): string {
     const name = text(given['function_name']).toLowerCase();
     // The parser sets the schema `main` for functions with their own syntax, such as extract(year FROM born).
     const isKnown =
@@ -218,7 +214,7 @@ export class Expressions {
    * known yet.
    */
   #scalar(name: string, given: readonly SqlNode[], texts: readonly string[]): string {
-    const literals = given.map((value) => this.#literal(value));
+    const literals = given.map((value) => this.literal(value));
     const call = (...places: readonly string[]): string => callText(name, places.join(', '));
     const guard = functionBounds.get(name)!({ name, literals, isInLambda: this.#lambdas > 0 });
     const [, pattern, escape] = literals;
@@ -230,7 +226,7 @@ export class Expressions {
     if (guard === null) return call(...texts);
     this.#budget.addParts(partsOfGuard);
     return guardedCall(
-      texts.map((value, at) => ({ text: value, isConstant: this.#isConstant(given[at]!) })),
+      texts.map((value, at) => ({ text: value, isConstant: isConstant(given[at]!) })),
       guard,
       call,
     );
@@ -240,31 +236,19 @@ export class Expressions {
    * Checks an aggregate or a window function with a bound. It cannot have a guard, so it may only run if its literals
    * show that it stays within the bound.
    */
-  #checkAggregate(name: string, given: readonly SqlNode[]): void {
+  checkAggregate(name: string, given: readonly SqlNode[]): void {
     const guard =
       functionBounds.get(name)?.({
         name,
-        literals: given.map((value) => this.#literal(value)),
+        literals: given.map((value) => this.literal(value)),
         isInLambda: this.#lambdas > 0,
       }) ?? null;
     if (guard !== null)
       throw refused(`DISTINCT, ORDER BY, FILTER, OVER or a name of an argument with the function ${name}`);
   }
 
-  /**
-   * Whether an argument certainly has the same value for each row: a literal, or casts and concatenations of literals.
-   */
-  #isConstant(given: SqlNode): boolean {
-    if (given['class'] === 'CAST') return this.#isConstant(node(given['child']));
-    if (given['class'] === 'FUNCTION')
-      return (
-        joining.has(String(given['function_name']).toLowerCase()) &&
-        nodes(given['children']).every((child) => this.#isConstant(child))
-      );
-    return given['class'] === 'CONSTANT' || given['class'] === 'PARAMETER';
-  }
-
-  #literal(given: SqlNode): Literal {
+  /** The value of a literal or a parameter; undefined if it is not known here. */
+  literal(given: SqlNode): Literal {
     if (given['class'] === 'PARAMETER') {
       const value = this.#options.parameters.get(text(given['identifier']));
       return typeof value === 'object' && value !== null ? Number(JSON.stringify(value)) : value;
@@ -272,7 +256,8 @@ export class Expressions {
     return given['class'] === 'CONSTANT' ? literalOf(node(given['value'])) : undefined;
   }
 
-  #arguments(name: string, children: readonly SqlNode[], scope: Scope): string {
+  /** Compiles the arguments of a call, separated by commas. */
+  argumentsOf(name: string, children: readonly SqlNode[], scope: Scope): string {
     const isLambda = (child: SqlNode): boolean => child['class'] === 'LAMBDA' && lambdaFunctions.has(name);
     const [values, parts] = this.#budget.measure(() =>
       children.map((child) => (isLambda(child) ? null : this.#argument(child, scope))),
@@ -289,7 +274,7 @@ export class Expressions {
       scope.hasColumn(table, column),
     );
     const isGuarded =
-      alias === '' && this.#literal(unnamed) === undefined && (copied.length > 0 || (mayGrow && !filters.has(name)));
+      alias === '' && this.literal(unnamed) === undefined && (copied.length > 0 || (mayGrow && !filters.has(name)));
     const { names, body } = isGuarded
       ? this.#budget.costly(() => this.#lambdaParts(lambda, scope, parts))
       : this.#lambdaParts(lambda, scope, parts);
@@ -338,136 +323,6 @@ export class Expressions {
     const body = this.#budget.costly(() => this.textOf(node(expr), scope));
     this.#lambdas -= 1;
     return { names, body };
-  }
-
-  #window(given: SqlNode, scope: Scope): string {
-    const {
-      children,
-      partitions,
-      orders,
-      start,
-      end,
-      start_expr: from,
-      end_expr: to,
-      offset_expr: offset,
-      default_expr: otherwise,
-      ignore_nulls: ignoresNulls,
-      filter_expr: filter,
-      exclude_clause: excluded,
-      distinct,
-      arg_orders: argumentOrders,
-    } = take(
-      given,
-      'function_name',
-      'schema',
-      'children',
-      'partitions',
-      'orders',
-      'start',
-      'end',
-      'start_expr',
-      'end_expr',
-      'offset_expr',
-      'default_expr',
-      'ignore_nulls',
-      'filter_expr',
-      'exclude_clause',
-      'distinct',
-      'arg_orders',
-    );
-    const name = this.#functionOf(given, functions);
-    const all = [...nodes(children), ...[offset, otherwise].filter(isSet).map(node)];
-    this.#checkAggregate(name, nodes(children));
-    const within = [
-      distinct === true ? 'DISTINCT ' : '',
-      windowCopying.has(name)
-        ? this.#copied(name, nodes(children), scope)
-        : windowGathering.has(name)
-          ? this.#gathered(name, nodes(children), nodes(partitions), this.#width([start, from], [end, to]), scope)
-          : this.#arguments(name, all, scope),
-      this.orderBy(argumentOrders, scope),
-      ignoresNulls === true ? ' IGNORE NULLS' : '',
-    ].join('');
-    const frame = this.#frame([start, from], [end, to], scope);
-    const partition = isSet(partitions) ? `PARTITION BY ${this.textOfAll(nodes(partitions), scope)}` : '';
-    const filtered = isSet(filter) ? ` FILTER (WHERE ${this.textOf(node(filter), scope)})` : '';
-    return `"${name}"(${within})${filtered} OVER (${partition}${this.orderBy(orders, scope)}${frame}${known(exclusions, excluded, 'The window')})`;
-  }
-
-  /** Compiles the arguments of an aggregate that copies them for parts of a window. */
-  #copied(name: string, given: readonly SqlNode[], scope: Scope): string {
-    return this.#measured(name, given, scope, (value) => {
-      const input = scope.windowInput?.([value]) ?? null;
-      return [input === null ? null : windowCopiesText(input), windowCopiesGuard(name, input !== null)];
-    });
-  }
-
-  /** Compiles the arguments of an aggregate whose result contains all values of a frame. */
-  #gathered(
-    name: string,
-    given: readonly SqlNode[],
-    partitions: readonly SqlNode[],
-    width: number | null,
-    scope: Scope,
-  ): string {
-    return this.#measured(name, given, scope, (value) => {
-      const input = scope.windowInput?.([value, ...partitions]) ?? null;
-      if (input === null)
-        throw refused(`${name} with OVER of an alias or a group of the same SELECT, instead of one of a subquery,`);
-      return [windowResultsText(input, partitions.length, width), windowResultsGuard(name)];
-    });
-  }
-
-  /**
-   * Compiles arguments. Each one that is not constant gets a guard. The guard compares a number that a subquery
-   * measures before the window runs.
-   */
-  #measured(
-    name: string,
-    given: readonly SqlNode[],
-    scope: Scope,
-    measure: (value: SqlNode) => readonly [measured: string | null, guard: Guard],
-  ): string {
-    return given
-      .map((value, at) => {
-        const { alias, unnamed } = withoutAlias(value);
-        if (alias !== '') throw refused(`OVER with a name of an argument of the function ${name}`);
-        const written = this.textOf(unnamed, scope);
-        const isConstant = this.#isConstant(unnamed);
-        // The number of rows to keep, or the separator of texts, must be a literal.
-        if (at > 0 && isConstant) return written;
-        this.#budget.addParts(partsOfGuard);
-        const [measured, guard] = measure(unnamed);
-        return guardedCall(
-          [{ text: written, isConstant }, ...(measured === null ? [] : [{ text: measured, isConstant: false }])],
-          guard,
-          (place) => place!,
-        );
-      })
-      .join(', ');
-  }
-
-  /** The maximum number of rows of a frame; null if it is unknown. */
-  #width(start: readonly [unknown, unknown], end: readonly [unknown, unknown]): number | null {
-    const [from, to] = [start, end].map(([kind, distance]) => {
-      if (kind === 'CURRENT_ROW_ROWS') return 0;
-      const rows = isSet(distance) ? this.#literal(node(distance)) : undefined;
-      if (typeof rows !== 'number') return null;
-      return kind === 'EXPR_PRECEDING_ROWS' ? -rows : kind === 'EXPR_FOLLOWING_ROWS' ? rows : null;
-    });
-    return typeof from === 'number' && typeof to === 'number' ? Math.max(0, to - from + 1) : null;
-  }
-
-  #frame(start: readonly [unknown, unknown], end: readonly [unknown, unknown], scope: Scope): string {
-    const [from, to] = [start, end].map(([kind, distance]) => {
-      const bound = known(bounds, kind, 'The window');
-      if (bound.isExpression !== isSet(distance)) throw refused('A window frame of this form');
-      return {
-        unit: bound.unit,
-        text: `${bound.isExpression ? `${this.textOf(node(distance), scope)} ` : ''}${bound.text}`,
-      };
-    }) as [{ unit: string | null; text: string }, { unit: string | null; text: string }];
-    return ` ${from.unit ?? to.unit ?? 'ROWS'} BETWEEN ${from.text} AND ${to.text}`;
   }
 
   #operator(given: SqlNode, scope: Scope): string {
@@ -533,31 +388,10 @@ export class Expressions {
   }
 }
 
-/** The text of a constant; null if the node is not a constant text. */
-function textOfConstant(given: SqlNode): string | null {
-  const { type, value } = given['class'] === 'CONSTANT' ? node(given['value']) : {};
-  return typeof value === 'string' && node(type)['id'] === 'VARCHAR' ? value : null;
-}
-
-/** The value of a constant that is a text, a number, a boolean or NULL. */
-function literalOf(constant: SqlNode): Literal {
-  const { type, is_null: isNull, value } = constant;
-  if (isNull === true) return null;
-  if (node(type)['id'] === 'VARCHAR' || typeof value === 'boolean') return value as string | boolean;
-  // The tree has numbers as texts. A decimal's text has no point, so its value is unknown here.
-  const number = Number(value);
-  return node(type)['id'] === 'DECIMAL' || Number.isNaN(number) ? undefined : number;
-}
-
 /** A constant whose text, the name of a member, is encoded for the engine. */
 function withEncodedText(given: SqlNode): SqlNode {
   const name = textOfConstant(given);
   return name === null ? given : { ...given, value: { ...node(given['value']), value: encodeName(name) } };
-}
-
-/** Splits an expression from its alias, which may be the name of an argument. */
-export function withoutAlias(given: SqlNode): { readonly alias: string; readonly unnamed: SqlNode } {
-  return { alias: text(given['alias'] ?? ''), unnamed: { ...given, alias: '' } };
 }
 
 function positionOf(index: unknown): string {

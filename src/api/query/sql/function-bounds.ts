@@ -11,10 +11,7 @@
 import { QueryError } from '../language/query-error.ts';
 import { words } from './functions.ts';
 import { byteLengthSql, type Guard } from './guarded-call.ts';
-import { quoteText } from './literals.ts';
-
-/** The value of an argument that is a literal or a parameter; undefined for any other expression. */
-export type Literal = string | number | boolean | null | undefined;
+import { quoteText, type Literal } from './literals.ts';
 
 /** The guard that a call needs; null if it needs none. Throws QueryError if the literals are beyond the bound. */
 type FunctionBound = (call: {

@@ -1,6 +1,6 @@
-/** SQL for values. */
+/** Literals: their SQL, and their values as far as the tree tells. */
 import { QueryError } from '../language/query-error.ts';
-import { refused, take, known, node, text, type SqlNode } from './node.ts';
+import { refused, take, known, node, nodes, text, type SqlNode } from './node.ts';
 import { typeText } from './types.ts';
 
 /** A text in single quotes. Nothing in it can end the literal. */
@@ -8,6 +8,9 @@ export function quoteText(value: string): string {
   if (value.includes('\0')) throw new QueryError('query_invalid', 'A text must not contain the character U+0000.');
   return `'${value.replaceAll("'", "''")}'`;
 }
+
+/** The value of an argument that is a literal or a parameter; undefined for any other expression. */
+export type Literal = string | number | boolean | null | undefined;
 
 /** A value of a parameter. An object is a number that JavaScript would spell differently (`parseExactly`). */
 export type SqlParameter = string | number | boolean | null | object;
@@ -64,4 +67,36 @@ function wholeText(given: unknown): string {
   const { upper, lower } = take(node(given), 'upper', 'lower');
   if (!whole.test(text(upper)) || !whole.test(text(lower))) throw refused('A number in this notation');
   return String((BigInt(text(upper)) << 64n) + BigInt(text(lower)));
+}
+
+/** Functions that are constant if their arguments are. */
+const joining: ReadonlySet<string> = new Set(['||', 'chr', 'concat']);
+
+/**
+ * Whether an argument certainly has the same value for each row: a literal, or casts and concatenations of literals.
+ */
+export function isConstant(given: SqlNode): boolean {
+  if (given['class'] === 'CAST') return isConstant(node(given['child']));
+  if (given['class'] === 'FUNCTION')
+    return (
+      joining.has(String(given['function_name']).toLowerCase()) &&
+      nodes(given['children']).every((child) => isConstant(child))
+    );
+  return given['class'] === 'CONSTANT' || given['class'] === 'PARAMETER';
+}
+
+/** The text of a constant; null if the node is not a constant text. */
+export function textOfConstant(given: SqlNode): string | null {
+  const { type, value } = given['class'] === 'CONSTANT' ? node(given['value']) : {};
+  return typeof value === 'string' && node(type)['id'] === 'VARCHAR' ? value : null;
+}
+
+/** The value of a constant that is a text, a number, a boolean or NULL. */
+export function literalOf(constant: SqlNode): Literal {
+  const { type, is_null: isNull, value } = constant;
+  if (isNull === true) return null;
+  if (node(type)['id'] === 'VARCHAR' || typeof value === 'boolean') return value as string | boolean;
+  // The tree has numbers as texts. A decimal's text has no point, so its value is unknown here.
+  const number = Number(value);
+  return node(type)['id'] === 'DECIMAL' || Number.isNaN(number) ? undefined : number;
 }

@@ -88,3 +88,8 @@ export function known<T>(table: ReadonlyMap<string, T>, word: unknown, what: str
   if (found === undefined) throw refused(`${what} ${String(word).replaceAll('_', ' ')}`);
   return found;
 }
+
+/** Splits an expression from its alias, which may be the name of an argument. */
+export function withoutAlias(given: SqlNode): { readonly alias: string; readonly unnamed: SqlNode } {
+  return { alias: text(given['alias'] ?? ''), unnamed: { ...given, alias: '' } };
+}
