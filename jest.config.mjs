@@ -15,7 +15,7 @@ import { limitMs, measureSlowness } from './test/support/time-limits.ts';
 const onKafka = {
   servers: isFull ? ['log/copy-log', 'log/event-log', 'log/plans'] : ['log/event-log'],
   // Where the service is split into several processes, which has more to it than one.
-  api: ['idempotency', 'imports-at-once', 'jobs', 'keys', 'model', 'team', 'token-life', 'versions'],
+  api: ['idempotency', 'imports-at-once', 'jobs', 'keys', 'model', 'team', 'token-life', 'upsert', 'versions'],
   replay: isFull
     ? [
         'batches',

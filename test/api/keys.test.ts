@@ -287,8 +287,13 @@ describe('a filter by the key reads the rows by a look-up', () => {
     const found = await client().get(`${path}?filter=${encodeURIComponent(JSON.stringify(filter))}`);
     expect(found.json.data).toEqual(expected.map((row) => ({ $rowID: rowIds[row], ...rows[row] })));
     expect([isLookUp(found), found.version]).toEqual([true, (await client().head(path)).version]);
-    const posted = await client().post(`/tables/${id}/query`, { filter });
-    expect([posted.json, isLookUp(posted)]).toEqual([found.json, true]);
+    const posted = await client().post(`/tables/${id}/query`, { filter, count: 'exact' });
+    const { headers } = posted;
+    expect([posted.json, isLookUp(posted), headers.get('tablog-count')]).toEqual([
+      found.json,
+      true,
+      String(expected.length),
+    ]);
     const unkeyed = await createTable(client(), rows, types);
     const asked = await client().get(`${unkeyed.path}?filter=${encodeURIComponent(JSON.stringify(filter))}`);
     expect([isLookUp(asked), cellsOf(asked.json.data)]).toEqual([false, cellsOf(found.json.data)]);

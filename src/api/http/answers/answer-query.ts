@@ -61,6 +61,7 @@ export async function answerQuery(
     if (found !== null && found.count <= asked.limit) {
       outgoing.shrink(found.body.length);
       if (has(found.version)) return replyNotModified(reply, found.version);
+      if (asked.query.count !== undefined) reply.header('tablog-count', found.count);
       return sendRowsPage(reply, format, asked.limit, { ...found, continuation: null });
     }
     outgoing.release();

@@ -6,10 +6,11 @@ import type { GivenQuery } from '../../query/language/rows-query.ts';
 
 /**
  * The values that a query requires in each column, if its filter is one `eq` or `in`, or several `eq` that all must
- * hold. Null for any other query, also for an invalid one.
+ * hold. The query may count these rows, too. Null for any other query, also for an invalid one.
  */
 export function askedValues(query: GivenQuery): AskedValues | null {
-  const { filter, ...others } = query;
+  const { filter, count, ...others } = query;
+  if (count !== undefined && count !== 'exact') return null;
   if (filter === undefined || Object.values(others).some((member) => member !== undefined)) return null;
   const condition = conditionOf(filter);
   if (condition === null) return null;
