@@ -16,8 +16,8 @@ function killsOf(little: number, full: number): number {
 export const scale = {
   /** The time limit of a property test, in milliseconds. */
   propertyMs: scaled(350, 600_000),
-  /** For how many seconds histories are simulated; the stage `simulation` of test:all simulates far more. */
-  simulationSeconds: scaled(4, 600),
+  /** How many histories are simulated, or for how long; the stage `simulation` of test:all simulates far more. */
+  simulated: scaled(['--histories', '12'], ['--seconds', '600']),
   /** The limits of the comparison of random requests with the model: in milliseconds, and in sequences. */
   modelMs: scaled(6000, 1_200_000),
   modelSequences: scaled(100, 200),

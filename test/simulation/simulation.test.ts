@@ -9,7 +9,7 @@ const historiesMax = 3000;
 
 /** Seeds that find a planted bug sooner than the default one, which is 1. */
 const seeds: Readonly<Record<string, string>> = {
-  'a resumed replay begins with the times of the brokers': '223',
+  'a resumed replay begins with the times of the brokers': '941',
   'a loss is seen twice by the same broker': '6',
   'a takeover does not wait for the last records': '6',
   'outcomes are sent before they are stored': '89',
@@ -35,11 +35,11 @@ function simulate(...options: readonly string[]): Promise<Ended> {
 test(
   'random histories have no problem',
   async () => {
-    const { code, output } = await simulate('--seconds', String(scale.simulationSeconds));
+    const { code, output } = await simulate(...scale.simulated);
     process.stderr.write(output);
     expect({ code, output }).toMatchObject({ code: 0, output: expect.stringMatching(/: no problem\n$/) });
   },
-  scale.simulationSeconds * 1000 + 120_000,
+  isFull ? 720_000 : 240_000,
 );
 
 test('a seed always gives the same history', async () => {
@@ -63,8 +63,6 @@ test.each([
   'a passed offset counts as success of a waiting request',
   'an event that cannot be projected is skipped',
   'a write that took effect is answered 4xx',
-  'a loss is seen twice by the same broker': '6',
-  'a takeover does not wait for the last records': '6',
   'outcomes are sent before they are stored',
   'a writer connection is kept while its partition is caught up',
   'one version is starved by the other',
