@@ -1,6 +1,7 @@
 /**
  * Upserts the rows of a file into a table, in requests one after the other: a later row with the same key patches an
- * earlier one. If a request fails, the rows before it have taken effect. Then the whole file can be sent again.
+ * earlier one. If a request fails, the rows before it have taken effect. Then the whole file can be sent again: only
+ * rows without a key are added twice.
  */
 import { formParameters } from '../../src/language/formats/delimited-form.ts';
 import { compress, compression } from '../typescript/src/compress.ts';

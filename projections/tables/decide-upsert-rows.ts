@@ -5,7 +5,7 @@ import { decideSchema } from '../../src/language/values/decide-schema.ts';
 import { apply, refuse, refusedWith } from '../../src/log/batch/decision.ts';
 import type { Decision, LogPlace } from '../../src/log/batch/decision.ts';
 import { exceededQuota } from '../teams/guards.ts';
-import { unchangedTable } from './guards.ts';
+import { fullTable, unchangedTable } from './guards.ts';
 import type { KeysChange } from './keys/key-changes.ts';
 import { carriedRows, keysOfRows } from './keys/keys-of-rows.ts';
 import { fixedColumns, keyOf, type TableKey } from './keys/table-key.ts';
@@ -13,6 +13,12 @@ import { droppedCells, placeInTail, rowsOfRequest } from './place-rows.ts';
 import type { Extent, PlacedRows, Table, TableChange } from './table.ts';
 import type { TableStates } from './tables.state.ts';
 import { patchReader, UpsertedRows, type MergedRow } from './upserted-rows.ts';
+
+/**
+ * How many bytes the merged rows of one upsert may have: a row counts each time that a row of the body is merged into
+ * it, because all merging is done in one turn. Must not change, or replay would give other outcomes.
+ */
+const mergedBytesMax = 128 * 1024 * 1024;
 
 /**
  * Upserts rows (docs/decisions/0079): a row whose key another row has patches that row; any other row is added. Guards:
@@ -54,7 +60,7 @@ export function decideUpsertRows(
   const readPatch = patchReader(profile, schema, wrap);
   const source = carriedRows(event);
   const keys = source === null ? [] : keysOfRows(event, source, key, before);
-  let rowBytesMax = table.rowBytesMax;
+  let [rowBytesMax, mergedBytes] = [table.rowBytesMax, 0];
   for (const [row, body] of few.entries()) {
     const bytes = Buffer.byteLength(upserted.add(keys[row]!, readPatch(body)).body);
     if (bytes > data.limits.rowBytesMax) {
@@ -65,11 +71,15 @@ export function decideUpsertRows(
       );
     }
     rowBytesMax = Math.max(rowBytesMax, bytes);
+    mergedBytes += bytes;
+    if (mergedBytes > mergedBytesMax)
+      return refuse(
+        'limit_exceeded',
+        `rows: merged, they have more than ${mergedBytesMax} bytes; upsert fewer at once`,
+      );
   }
   const { added, patched } = upserted;
-  if (table.rows + added.length > data.limits.rowsPerTableMax)
-    return refuse('limit_exceeded', `the table would hold more than ${data.limits.rowsPerTableMax} rows`);
-  const tooMany = exceededQuota(team, 'rows', added.length);
+  const tooMany = fullTable(table, added.length, data.limits) ?? exceededQuota(team, 'rows', added.length);
   if (tooMany !== null) return refusedWith(tooMany);
 
   // After this point it must succeed.

@@ -156,6 +156,17 @@ describe('mode=upsert', () => {
     ]);
   });
 
+  test.each(['\0', 'x'.repeat(300_000)])(
+    'refuses a cell of CSV that no row may hold, because dropping it would empty the cell of the table: %#',
+    async (cell) => {
+      const table = await keyedTable();
+      await leavingUnchanged(client(), table.path, async () => {
+        const answer = await upsert(table, `email,age\na,${cell}\n`, csv, '&onSchemaError=dropColumns');
+        expect(answer.status).toBe(400);
+      });
+    },
+  );
+
   test('has its first outcome if it is repeated with its Idempotency-Key', async () => {
     const table = await keyedTable();
     const key = { 'idempotency-key': 'once' };

@@ -121,11 +121,12 @@ test('a process that missed a move of the log, and the one back, is told, and ta
   const { logs } = await openLogs();
   const { pool } = database();
   const isKnown = await rememberMoves(pool);
-  const watch = new LogPlaceWatch(pool, 'kafka', await readMoves(pool));
-  closers.push(() => watch.close());
+  const movesBefore = await readMoves(pool);
   await isKnown();
   await move('postgres', async () => logs);
   await move('kafka', async () => logs);
+  const watch = new LogPlaceWatch(pool, 'kafka', movesBefore);
+  closers.push(() => watch.close());
   await expect(isKnown()).rejects.toThrow(LogMoved);
   expect(await new Promise((resolve) => watch.onMoved(resolve))).toContain('the log is in Kafka');
   await (

@@ -170,13 +170,35 @@ test('the keys of rows that have changed since they were read are read again, al
   expect(await keysOf(prepared)).toEqual(await keysOf(other));
 });
 
+test.each([
+  ['in another column', '{"n":-55,"a":"x"}'],
+  ['in its key', '{"n":-555}'],
+])('rows next to each other that change one by one have the keys of their last change: %s', async (_, last) => {
+  const [prepared, other] = [await largeTable(9), await largeTable(10)] as const;
+  const preparation = preparing(prepared);
+  const patch = async (row: number, body: string): Promise<void> => {
+    for (const table of [prepared, other]) await table.team.patch(table.tableId, table.rowAt(row), body);
+  };
+  // The change of row 4 is stored before that of row 5, so that they are found in this order.
+  await patch(4, '{"n":-3}');
+  await read(preparation);
+  await patch(5, '{"n":-5}');
+  await read(preparation);
+  await patch(4, '{"n":-4}');
+  await patch(5, '{"n":-55}');
+  const preparedKey = await read(preparation);
+  await patch(5, last);
+  expect([await declare(prepared, preparedKey), await declare(other, preparedKey)]).toMatchObject([declared, declared]);
+  expect(await keysOf(prepared)).toEqual(await keysOf(other));
+});
+
 test('two rows with the same key are found before the declaration', async () => {
   const table = await largeTable(4);
   await table.team.patch(table.tableId, table.rowAt(11), '{"n":10}');
   const preparation = preparing(table);
   const refused = { type: 'key_not_unique', message: expect.stringMatching(/"n" = 10$/) };
   const { signal } = new AbortController();
-  expect(await preparation.read(signal)).toEqual({ refusal: refused });
+  expect(await preparation.read(signal)).toMatchObject({ refusal: refused });
   await table.team.patch(table.tableId, table.rowAt(11), '{"n":11}');
   await read(preparation);
   await table.team.add(table.tableId, 'few', '{"n":12}');

@@ -101,17 +101,22 @@ const insertPlaces: Statement = {
       set hashes = overlay(prepared_places.hashes placing excluded.hashes from 1)`,
 };
 
-/** Notes the hashes of rows by their places, which ascend within each extent. */
+/**
+ * Notes the hashes of rows by their places, which ascend within each extent. `areKnown`: earlier runs may have hashes
+ * of these rows. Then each row gets a run of its own, because the last run that begins at or before a row must have its
+ * newest hash.
+ */
 export async function notePreparedPlaces(
   tx: Tx,
   { tableId, since }: KeyIndex,
   rows: readonly HashedRow[],
+  areKnown: boolean,
 ): Promise<void> {
   const runs: { extent: bigint; first: number; next: number; digits: string[] }[] = [];
   for (const { extent, index, hash } of rows) {
     const digits = hash?.toString('hex') ?? noHash;
     const run = runs.at(-1);
-    if (run?.extent === extent && run.next === index) {
+    if (!areKnown && run?.extent === extent && run.next === index) {
       run.digits.push(digits);
       run.next += 1;
     } else runs.push({ extent, first: index, next: index + 1, digits: [digits] });

@@ -12,8 +12,10 @@ export const dropEndedKeys: RemoveGarbage = async (database) => {
   for (const { table_id: tableId, since } of rows) {
     const dropped = await removeRows(
       database,
+      // An event may have taken the index in between.
       `delete from row_keys where (table_id, since, hash) in (
-        select table_id, since, hash from row_keys where table_id = $1 and since = $2 limit ${rowsAtOnce})`,
+        select table_id, since, hash from row_keys where table_id = $1 and since = $2 limit ${rowsAtOnce}
+      ) and exists (select from ended_keys where table_id = $1 and since = $2)`,
       [tableId, since],
     );
     if (dropped === 0)

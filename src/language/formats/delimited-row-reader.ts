@@ -45,6 +45,8 @@ export interface DelimitedRowReaderOptions {
   readonly retainIds?: boolean;
   /** Whether cells that no row may hold are dropped, and all cells counted (`onSchemaError=dropColumns`). */
   readonly dropsCells?: boolean;
+  /** Whether cells that no row may hold are refused even so, because an empty cell has a meaning of its own. */
+  readonly refusesBadCells?: boolean;
   /** Collects cells of columns whose types are inferred: unknown columns whose type the form does not state. */
   readonly texts?: TextCells | undefined;
 }
@@ -69,6 +71,8 @@ export class DelimitedRowReader implements RowReader {
   readonly #known: readonly string[];
   readonly #limits: RowReaderLimits;
   readonly #retainIds: boolean;
+  readonly #countsCells: boolean;
+  /** Whether cells that no row may hold are dropped. */
   readonly #dropsCells: boolean;
   readonly #texts: TextCells | undefined;
   /** Null until the header has been read. */
@@ -98,6 +102,7 @@ export class DelimitedRowReader implements RowReader {
     limits = {},
     retainIds = false,
     dropsCells = false,
+    refusesBadCells = false,
     texts,
   }: DelimitedRowReaderOptions) {
     this.#dialect = dialectOf(form, delimiter);
@@ -107,7 +112,8 @@ export class DelimitedRowReader implements RowReader {
     this.#known = columns;
     this.#limits = { ...defaultReaderLimits, ...limits };
     this.#retainIds = retainIds;
-    this.#dropsCells = dropsCells;
+    this.#countsCells = dropsCells;
+    this.#dropsCells = dropsCells && !refusesBadCells;
     this.#texts = texts;
   }
 
@@ -288,7 +294,7 @@ export class DelimitedRowReader implements RowReader {
       );
       const writer =
         header.refusal === null
-          ? new CellBlockWriter(header, this.#limits, this.#retainIds, this.#dropsCells, ruleOfCells(this.#form))
+          ? new CellBlockWriter(header, this.#limits, this.#retainIds, this.#countsCells, ruleOfCells(this.#form))
           : null;
       this.#body = { header, writer };
       if (header.refusal === null) this.#watch(header);

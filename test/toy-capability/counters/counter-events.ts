@@ -4,11 +4,11 @@ import { defineEvent, json, team } from '../../../src/language/events/define-eve
 /** A team has one counter. */
 const counterRaiseRequested = defineEvent({
   type: 'CounterRaiseRequested',
-  language: 2,
+  language: 3,
   fields: { teamId: team, by: json<number>(), countMax: json<number>() },
 });
 
 /** The counter was full, and counts from 0 again. */
-const counterRestarted = defineEvent({ type: 'CounterRestarted', language: 2, fields: { teamId: team } });
+const counterRestarted = defineEvent({ type: 'CounterRestarted', language: 3, fields: { teamId: team } });
 
 export const counterEvents = [counterRaiseRequested, counterRestarted] as const;

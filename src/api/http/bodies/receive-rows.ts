@@ -159,13 +159,13 @@ function readerOf(
     columns = [],
     retainIds = false,
     dropsCells = false,
-    areUpserted: keepsNulls = false,
+    areUpserted = false,
     form = 'envelope',
     delimited,
   }: Omit<ReceiveRowsOptions, 'lookUp' | 'infersTypes'>,
   texts: TextCells | undefined,
 ): RowReader {
-  const limits = keepsNulls ? { blockBytes: upsertedBytesMax } : {};
+  const limits = areUpserted ? { blockBytes: upsertedBytesMax } : {};
   const type = readMediaType(request, rowTypes);
   if (type === 'application/json' || type === 'application/x-ndjson') {
     refuseForm(delimited);
@@ -174,7 +174,7 @@ function readerOf(
       columns,
       retainIds,
       dropsCells,
-      keepsNulls,
+      keepsNulls: areUpserted,
       limits,
     });
   }
@@ -187,6 +187,8 @@ function readerOf(
     columns,
     retainIds,
     dropsCells,
+    // An empty cell of an upsert empties the cell of the table, where a dropped one must leave it.
+    refusesBadCells: areUpserted,
     limits,
     texts,
   });

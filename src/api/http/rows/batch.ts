@@ -99,8 +99,10 @@ export function addBatchRoute(app: App, dependencies: BatchDependencies): void {
     rateLimits?.take('rows', teamId, rows);
     const { refusal, rowBytesMax } = await tables.target(teamId, tableId, ifMatch);
     const patchBytesMax = body.block?.profile.rowBytesMax ?? 0;
-    const refused =
-      refusal ?? refusalOfNamed(timesNamed(event.operations), { rowBytesMax, patchBytesMax }, limits.rowBytesMax);
+    // An upsert may patch a row that the batch itself adds.
+    const upserts = event.operations.some(({ op }) => op === 'upsert');
+    const longest = { rowBytesMax: upserts ? Math.max(rowBytesMax, patchBytesMax) : rowBytesMax, patchBytesMax };
+    const refused = refusal ?? refusalOfNamed(timesNamed(event.operations), longest, limits.rowBytesMax);
     const submitted =
       refused === null
         ? { event, body: body.block === null ? undefined : await packBody(body.block.body) }

@@ -53,7 +53,10 @@ export interface PreparedKey {
 }
 
 /** The result of reading the rows of a table. Null: there is nothing to read. */
-export type Preparation = { readonly prepared: PreparedKey } | { readonly refusal: Refusal } | null;
+export type Preparation =
+  | { readonly prepared: PreparedKey }
+  | { readonly refusal: Refusal; readonly version: bigint }
+  | null;
 
 export class KeyPreparations {
   readonly #database: Database;
@@ -113,8 +116,8 @@ export class KeyPreparation {
         if (refusal === 'all') {
           await this.end();
           const refused = await this.#readAll(reading);
-          if (refused !== null) return { refusal: refused };
-        } else if (refusal !== null) return { refusal };
+          if (refused !== null) return { refusal: refused, version: state.version };
+        } else if (refusal !== null) return { refusal, version: state.version };
         return { prepared: { version: state.version, index: this.#index!.since } };
       }),
     );
@@ -262,7 +265,7 @@ class Reading {
     extents: readonly (CopiedExtent & { readonly from: number })[],
   ): Promise<Refusal | null> {
     const keys = new SortedKeys(extents.reduce((sum, { from, rows }) => sum + rows - from, changed.length));
-    for (const part of partsOf(changed)) await this.#note(index, keys, part);
+    for (const part of partsOf(changed)) await this.#note(index, keys, part, true);
     const extentKeys = new Map(extents.map((extent) => [placeOf(extent), extent.key]));
     let read: HashedRow[] = [];
     for await (const part of this.snapshot.rows(extents, this.state)) {
@@ -282,9 +285,9 @@ class Reading {
     return null;
   }
 
-  async #note(index: KeyIndex, keys: SortedKeys, rows: readonly HashedRow[]): Promise<void> {
+  async #note(index: KeyIndex, keys: SortedKeys, rows: readonly HashedRow[], areKnown = false): Promise<void> {
     for (const row of rows) if (row.hash !== null) keys.add(row.hash, row);
-    await this.#write((tx) => notePreparedPlaces(tx, index, rows));
+    await this.#write((tx) => notePreparedPlaces(tx, index, rows, areKnown));
   }
 
   /** The refusal because of one of these keys, which another row has. */

@@ -168,8 +168,11 @@ async function submit(
       const { result, etag } = await submitter.submit(event.teamId, identityOfTry(identity, trial), asked);
       isKnown = true;
       if (result.untried !== true) return { etag, misfits: result.misfits ?? [] };
-      asked =
-        preparation === null ? await triedEvent(columns, event, gone) : await preparedEvent(preparation, event, gone);
+      if (trial === trialsMax) break;
+      // If the request is a repetition, the next trial may have an outcome: then no row is read for it.
+      if ((await submitter.findEarlier(event.teamId, identityOfTry(identity, trial + 1))) !== null) asked = event;
+      else if (preparation === null) asked = await triedEvent(columns, event, gone);
+      else asked = await preparedEvent(preparation, event, gone);
     }
   } catch (error) {
     isKnown ||= error instanceof HttpError && error.type !== 'outcome_unknown';
@@ -219,7 +222,10 @@ async function preparedEvent(
 ): Promise<Submission> {
   const read = await untilGone(preparation.read(gone), gone);
   if (read === null) return event;
-  return 'refusal' in read ? refusing(event.teamId, read.refusal) : { ...event, preparedKey: read.prepared };
+  if ('prepared' in read) return { ...event, preparedKey: read.prepared };
+  // The decision refuses a table that has changed since the version in If-Match.
+  const isChanged = event.ifMatch !== null && read.version > event.ifMatch;
+  return isChanged ? event : refusing(event.teamId, read.refusal);
 }
 
 function goneSignalOf(reply: FastifyReply): AbortSignal {
