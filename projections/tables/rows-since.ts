@@ -19,7 +19,7 @@ export const changesMax = 20_000;
 /** Below all versions. */
 export const never = -1n;
 
-/** How many rows are read at most, of a table whose longest row has so many bytes. */
+/** The maximum number of rows to read from a table whose longest row has `rowBytesMax` bytes. */
 export function rowsReadAtMost(rowBytesMax: number): number {
   return Math.min(rowsMax, Math.floor(bytesMax / Math.max(rowBytesMax, 1)));
 }

@@ -33,7 +33,7 @@ export interface RowConflict extends RowChange {
   readonly now: SeenRow | null;
 }
 
-/** What was not written, because somebody else has changed some of the rows. */
+/** A change that was not written, because somebody else has changed some of its rows. */
 export interface Overtaken {
   readonly conflicts: readonly RowConflict[];
   /** Everything else, with the rows as they are now. */

@@ -27,7 +27,7 @@ export const dropEndedKeys: RemoveGarbage = async (database) => {
 /** How long nobody may have worked on a preparation until it is given up, in milliseconds by the clock of Postgres. */
 const preparationLife = 3_600_000;
 
-/** Gives up preparations whose process has ended, and forgets those that are over. */
+/** Ends preparations whose process has ended, and removes ended preparations. */
 export const dropPreparations: RemoveGarbage = async (database, later) => {
   const givenUp = await removeRows(
     database,

@@ -109,7 +109,7 @@ export function takesEveryString(type: ColumnType): boolean {
   return !isArrayType(type) && scalarTraits[type].strings === 'all';
 }
 
-/** Whether every text fits this scalar type, that of a string and that of a cell. */
+/** Whether every string and every cell fits this scalar type. */
 export function isTextKind(kind: ScalarKind): boolean {
   const { json, strings } = scalarTraits[kind];
   return json === 'string' && strings === 'all';

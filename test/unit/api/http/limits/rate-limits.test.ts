@@ -131,7 +131,7 @@ function read(field: unknown): unknown[] {
 }
 
 describe('the fields', () => {
-  test('show the limits, and what is left of them', async () => {
+  test('show each limit and how much of it is left', async () => {
     const { app } = limited({ requests: 5, rows: 100, windowMs: 86_399_500 });
     await app.inject({ method: 'POST', url: '/rows/30', headers });
     const answer = await app.inject({ url: '/tables', headers });
